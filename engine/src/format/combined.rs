@@ -1,0 +1,293 @@
+//! The combined family: nginx `combined`, Apache `common`, `combined`, `vhost_combined`.
+//!
+//! One scanner reads all four, since real files mix them (a server's own access log beside its
+//! virtual hosts', a format changed without rotating). A line is
+//! `[vhost[:port] ]client ident user [dd/Mon/yyyy:hh:mm:ss ±zzzz] "request" status bytes`
+//! and, except in `common`, ` "referer" "user agent"`; what follows is ignored.
+//! Sources: nginx `ngx_http_log_module` (its built-in `combined`), Apache `mod_log_config`.
+
+use std::io::{self, Write};
+
+use memchr::memmem;
+
+use super::record::{Client, Form, Record};
+use super::skip::SkipReason;
+use super::text::{closing_quote, cut, number, present};
+use crate::units::address::Address;
+use crate::units::time::Civil;
+
+/// Takes one line apart (without its line end).
+///
+/// # Errors
+/// The reason why the line is not a request.
+pub fn scan(line: &[u8]) -> Result<Record<'_>, SkipReason> {
+    let line = line.strip_prefix(b"\"").unwrap_or(line); // a CSV export wraps the whole line
+    let Opening { host, client, rest } = opening(line)?;
+    let (ident, user, stamp_us, rest) = identity_and_time(rest)?;
+    let rest = rest.strip_prefix(b"\"").ok_or(SkipReason::BadShape)?;
+    let (request, rest) = request_field(rest)?;
+    let (status, rest) = cut(rest, b' ').ok_or(SkipReason::BadShape)?;
+    let (bytes, rest) = cut(rest, b' ').unwrap_or((rest, b""));
+    let bytes = bytes.strip_suffix(b"\"").unwrap_or(bytes);
+    let agent = !rest.is_empty();
+    let (referer, rest) = header_field(rest)?;
+    let (user_agent, rest) = header_field(rest)?;
+    if holds_stamp(rest) {
+        return Err(SkipReason::TwoRecords);
+    }
+    Ok(Record {
+        client,
+        stamp_us,
+        request,
+        status: number(status).and_then(|code| u16::try_from(code).ok()),
+        bytes: number(bytes).unwrap_or(0),
+        host,
+        ident: present(ident),
+        user: present(user),
+        referer: referer.and_then(present),
+        user_agent: user_agent.and_then(present),
+        form: Form { vhost: host.is_some(), agent, bytes_dash: bytes == b"-" },
+    })
+}
+
+/// Writes a record as this family does; `nginx` picks nginx's escapes and zero, else Apache's.
+///
+/// # Errors
+/// What the sink reports.
+pub fn write(out: &mut impl Write, record: &Record<'_>, stamp: &str) -> io::Result<()> {
+    let or_dash = |field: Option<&'_ [u8]>| field.unwrap_or(b"-").to_vec();
+    if let Some(host) = record.host {
+        out.write_all(host)?;
+        out.write_all(b" ")?;
+    }
+    match record.client {
+        Client::Address(address) => write!(out, "{address}")?,
+        Client::Named(name) => out.write_all(name)?,
+    }
+    for field in [or_dash(record.ident), or_dash(record.user)] {
+        out.write_all(b" ")?;
+        out.write_all(&field)?;
+    }
+    write!(out, " [{stamp}] \"")?;
+    out.write_all(record.request)?;
+    let status = record.status.map_or_else(|| "-".to_owned(), |code| code.to_string());
+    if record.form.bytes_dash {
+        write!(out, "\" {status} -")?;
+    } else {
+        write!(out, "\" {status} {}", record.bytes)?;
+    }
+    if record.form.agent {
+        for field in [or_dash(record.referer), or_dash(record.user_agent)] {
+            out.write_all(b" \"")?;
+            out.write_all(&field)?;
+            out.write_all(b"\"")?;
+        }
+    }
+    Ok(())
+}
+
+/// What a line begins with, up to its client.
+struct Opening<'a> {
+    host: Option<&'a [u8]>,
+    client: Client<'a>,
+    rest: &'a [u8],
+}
+
+/// A line whose first word is no address but whose second is, or whose first ends in a port, begins
+/// with a virtual host.
+fn opening(line: &[u8]) -> Result<Opening<'_>, SkipReason> {
+    let (first, rest) = cut(line, b' ').ok_or(SkipReason::BadShape)?;
+    if let Some(address) = Address::parse(first) {
+        return Ok(Opening { host: None, client: Client::Address(address), rest });
+    }
+    if let Some((second, after)) = cut(rest, b' ') {
+        if let Some(address) = Address::parse(second) {
+            return Ok(Opening {
+                host: Some(first),
+                client: Client::Address(address),
+                rest: after,
+            });
+        }
+        if has_port(first) {
+            return Ok(Opening { host: Some(first), client: named(second)?, rest: after });
+        }
+    }
+    Ok(Opening { host: None, client: named(first)?, rest })
+}
+
+fn has_port(host: &[u8]) -> bool {
+    let port = memchr::memrchr(b':', host).and_then(|at| host.get(at + 1..));
+    port.is_some_and(|digits| number(digits).is_some())
+}
+
+/// `-`, `unix:` and names of hosts are clients without an address.
+fn named(text: &[u8]) -> Result<Client<'_>, SkipReason> {
+    let hostname = text.iter().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(b))
+        && text.iter().any(u8::is_ascii_alphabetic);
+    let known = hostname || text == b"-" || text == b"unix:";
+    known.then_some(Client::Named(text)).ok_or(SkipReason::BadAddress)
+}
+
+/// Ident, user (which may hold blanks and brackets), the stamp, and what follows `] `.
+type Identity<'a> = (&'a [u8], &'a [u8], i64, &'a [u8]);
+
+fn identity_and_time(rest: &[u8]) -> Result<Identity<'_>, SkipReason> {
+    if let Some(after) = rest.strip_prefix(b"- - [") {
+        let (stamp_us, rest) = stamp(after).ok_or(SkipReason::BadTime)?;
+        return Ok((b"-", b"-", stamp_us, rest));
+    }
+    if let Some(after) = rest.strip_prefix(b"[") {
+        // some writers leave ident and user out
+        let (stamp_us, rest) = stamp(after).ok_or(SkipReason::BadTime)?;
+        return Ok((b"-", b"-", stamp_us, rest));
+    }
+    let (ident, rest) = cut(rest, b' ').ok_or(SkipReason::BadShape)?;
+    // A user name is the client's word and may hold ` [`; it can't hold `] "`, which is escaped.
+    let mut reason = SkipReason::BadShape;
+    for at in memmem::find_iter(rest, b" [") {
+        let Some((user, after)) = rest.split_at_checked(at) else { break };
+        match after.get(2..).and_then(stamp) {
+            Some((stamp_us, rest)) => return Ok((ident, user, stamp_us, rest)),
+            None => reason = SkipReason::BadTime,
+        }
+    }
+    Err(reason)
+}
+
+/// Reads `dd/Mon/yyyy:hh:mm:ss ±zzzz] ` and gives what follows.
+fn stamp(text: &[u8]) -> Option<(i64, &[u8])> {
+    let (chunk, rest) = text.split_first_chunk::<26>()?;
+    let instant_us = clf_time(chunk)?;
+    let rest = rest.strip_prefix(b"] ")?;
+    Some((instant_us, rest))
+}
+
+/// `dd/Mon/yyyy:hh:mm:ss ±zzzz` as an instant.
+fn clf_time(text: &[u8; 26]) -> Option<i64> {
+    let [
+        d1,
+        d2,
+        b'/',
+        m1,
+        m2,
+        m3,
+        b'/',
+        y1,
+        y2,
+        y3,
+        y4,
+        b':',
+        h1,
+        h2,
+        b':',
+        n1,
+        n2,
+        b':',
+        s1,
+        s2,
+        b' ',
+        sign,
+        z1,
+        z2,
+        z3,
+        z4,
+    ] = *text
+    else {
+        return None;
+    };
+    let month = match &[m1, m2, m3] {
+        b"Jan" => 1,
+        b"Feb" => 2,
+        b"Mar" => 3,
+        b"Apr" => 4,
+        b"May" => 5,
+        b"Jun" => 6,
+        b"Jul" => 7,
+        b"Aug" => 8,
+        b"Sep" => 9,
+        b"Oct" => 10,
+        b"Nov" => 11,
+        b"Dec" => 12,
+        _ => return None,
+    };
+    let offset = i16::from(two(z1, z2)?) * 60 + i16::from(two(z3, z4)?);
+    let offset_min = match sign {
+        b'+' => offset,
+        b'-' => -offset,
+        _ => return None,
+    };
+    Civil {
+        year: u16::from(two(y1, y2)?) * 100 + u16::from(two(y3, y4)?),
+        month,
+        day: two(d1, d2)?,
+        hour: two(h1, h2)?,
+        minute: two(n1, n2)?,
+        second: two(s1, s2)?,
+        offset_min,
+    }
+    .instant_us()
+}
+
+fn two(tens: u8, ones: u8) -> Option<u8> {
+    (tens.is_ascii_digit() && ones.is_ascii_digit()).then(|| (tens - b'0') * 10 + (ones - b'0'))
+}
+
+/// The request and what follows its `" `. Writers that don't escape quotes (`escape=none`, old
+/// Traefik) leave some inside: then the field ends at the first quote before a status and a size.
+fn request_field(text: &[u8]) -> Result<(&[u8], &[u8]), SkipReason> {
+    let mut from = 0;
+    while let Some(quote) = closing_quote(text, from) {
+        let (Some(request), Some(rest)) = (text.get(..quote), text.get(quote + 1..)) else { break };
+        if let Some(rest) = rest.strip_prefix(b" ")
+            && starts_with_status(rest)
+        {
+            // only a quote left inside can hide a whole other record
+            let suspicious = from > 0 && holds_stamp(request);
+            return if suspicious { Err(SkipReason::TwoRecords) } else { Ok((request, rest)) };
+        }
+        from = quote + 1;
+    }
+    Err(if holds_stamp(text) { SkipReason::TwoRecords } else { SkipReason::BadShape })
+}
+
+/// `ddd ` or `- ` and then a size: digits or `-`.
+fn starts_with_status(rest: &[u8]) -> bool {
+    let size = match rest {
+        [a, b, c, b' ', size @ ..] if [a, b, c].iter().all(|d| d.is_ascii_digit()) => size,
+        [b'-', b' ', size @ ..] => size,
+        _ => return false,
+    };
+    size.first().is_some_and(|first| first.is_ascii_digit() || *first == b'-')
+}
+
+/// A header's value, and what follows it.
+type Header<'a> = (Option<&'a [u8]>, &'a [u8]);
+
+/// A quoted header (or a bare `-`) at the start of `text`. Quotes that weren't escaped or closed
+/// make the field best effort, never the line unreadable. A stamp inside is the client's business,
+/// unless the closing quote turns out to be the one that opens another record's request.
+fn header_field(text: &[u8]) -> Result<Header<'_>, SkipReason> {
+    match text {
+        [b'"', inner @ ..] => {
+            let end = closing_quote(inner, 0).unwrap_or(inner.len());
+            let (value, rest) = (inner.get(..end), inner.get(end + 1..).unwrap_or(b""));
+            let ends_well = matches!(rest, [] | [b' ' | b'"', ..]);
+            if !ends_well && value.is_some_and(holds_stamp) {
+                return Err(SkipReason::TwoRecords);
+            }
+            Ok((value, rest.strip_prefix(b" ").unwrap_or(rest)))
+        }
+        [b'-', rest @ ..] => Ok((None, rest.strip_prefix(b" ").unwrap_or(rest))),
+        _ => Ok((None, text)),
+    }
+}
+
+/// Whether a stamp in brackets stands inside: the mark of another record.
+fn holds_stamp(text: &[u8]) -> bool {
+    text.len() > 28
+        && memmem::find_iter(text, b" [").any(|at| text.get(at + 2..).and_then(stamp).is_some())
+}
+
+#[cfg(test)]
+#[path = "combined_tests.rs"]
+mod tests;

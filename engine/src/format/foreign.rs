@@ -1,0 +1,139 @@
+//! Recognises inputs that are not access logs of a format read here, so that they can be named.
+
+use super::text::cut;
+
+/// What a file is instead of an access log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foreign {
+    /// nginx's error log.
+    NginxError,
+    /// Amazon CloudFront's standard log.
+    CloudFront,
+    /// AWS WAF's JSON log.
+    AwsWaf,
+    /// IIS or another W3C extended log.
+    IisW3c,
+    /// Text in UTF-16.
+    Utf16,
+    /// Not text.
+    Binary,
+    /// None of the formats known here.
+    Unknown,
+}
+
+impl Foreign {
+    /// The word used in `report.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NginxError => "nginx-error",
+            Self::CloudFront => "cloudfront",
+            Self::AwsWaf => "aws-waf",
+            Self::IisW3c => "iis-w3c",
+            Self::Utf16 => "utf-16",
+            Self::Binary => "binary",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// What the file is, and what to do, in words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::NginxError => "an nginx error log; give the access log instead",
+            Self::CloudFront => {
+                "a CloudFront log, which is not read; give the log of the origin behind it"
+            }
+            Self::AwsWaf => {
+                "an AWS WAF log, which is not read; give the load balancer's or server's access log"
+            }
+            Self::IisW3c => "a W3C extended log (IIS), which is not read",
+            Self::Utf16 => {
+                "text in UTF-16; convert it first: iconv -f utf-16 -t utf-8 FILE | shadowcap analyze -"
+            }
+            Self::Binary => "not text",
+            Self::Unknown => {
+                "not an access log in a format read here (nginx combined; Apache common, combined, vhost_combined)"
+            }
+        }
+    }
+}
+
+/// Judges the first bytes of a file (any number; 4 KiB are looked at).
+pub fn recognise_bytes(head: &[u8]) -> Option<Foreign> {
+    let head = head.get(..4096).unwrap_or(head);
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return Some(Foreign::Utf16);
+    }
+    // NULs at the start are what copytruncate leaves
+    let text = head.iter().position(|byte| *byte != 0).and_then(|from| head.get(from..))?;
+    let nuls = memchr::memchr_iter(0, text).count();
+    let every_second = text.chunks_exact(2).filter(|pair| pair.contains(&0)).count();
+    if nuls > 8 && every_second * 10 >= text.len() / 2 * 9 {
+        return Some(Foreign::Utf16);
+    }
+    let controls = text.iter().filter(|byte| is_odd_control(**byte)).count();
+    (nuls > 0 && !holds_lines(text) || controls * 10 > text.len()).then_some(Foreign::Binary)
+}
+
+/// Control bytes that text doesn't hold.
+fn is_odd_control(byte: u8) -> bool {
+    byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b)
+}
+
+fn holds_lines(text: &[u8]) -> bool {
+    memchr::memchr(b'\n', text)
+        .is_some_and(|end| !text.iter().take(end).any(|b| is_odd_control(*b)))
+}
+
+/// Judges one line.
+pub fn recognise_line(line: &[u8]) -> Option<Foreign> {
+    if line.starts_with(b"#Software:") || line.starts_with(b"#Fields: date time") {
+        return Some(Foreign::IisW3c);
+    }
+    if line.starts_with(b"#Fields: ") {
+        return Some(Foreign::CloudFront);
+    }
+    if line.starts_with(b"{") && memchr::memmem::find(line, b"\"webaclId\"").is_some() {
+        return Some(Foreign::AwsWaf);
+    }
+    is_nginx_error(line).then_some(Foreign::NginxError)
+}
+
+/// `yyyy/mm/dd hh:mm:ss [level] pid#tid: `
+fn is_nginx_error(line: &[u8]) -> bool {
+    let Some((date, rest)) = cut(line, b' ') else { return false };
+    let Some((time, rest)) = cut(rest, b' ') else { return false };
+    let digits = |text: &[u8], separator: u8, length: usize| {
+        text.len() == length && text.iter().all(|b| b.is_ascii_digit() || *b == separator)
+    };
+    digits(date, b'/', 10) && digits(time, b':', 8) && rest.starts_with(b"[")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_are_named() {
+        assert_eq!(recognise_bytes(b"\xff\xfe1\x009\x002\x00"), Some(Foreign::Utf16));
+        let bare: Vec<u8> = "192.0.2.40 - - [01/Jun/2024".bytes().flat_map(|b| [b, 0]).collect();
+        assert_eq!(recognise_bytes(&bare), Some(Foreign::Utf16));
+        assert_eq!(
+            recognise_bytes(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0"),
+            Some(Foreign::Binary)
+        );
+        assert_eq!(recognise_bytes(b"\0\0\0\0192.0.2.1 - - [x] \"GET\"\n"), None);
+        assert_eq!(recognise_bytes(b""), None);
+        assert_eq!(recognise_bytes(b"caf\xe9 \xff\n"), None);
+    }
+
+    #[test]
+    fn foreign_lines_are_named() {
+        assert_eq!(
+            recognise_line(b"2024/06/01 12:00:00 [error] 7#7: *1 limiting requests"),
+            Some(Foreign::NginxError)
+        );
+        assert_eq!(recognise_line(b"#Fields: date time s-ip"), Some(Foreign::IisW3c));
+        assert_eq!(recognise_line(b"{\"webaclId\":\"x\"}"), Some(Foreign::AwsWaf));
+        assert_eq!(recognise_line(b"192.0.2.1 - - ["), None);
+    }
+}

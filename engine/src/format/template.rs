@@ -1,0 +1,140 @@
+//! Folds paths into templates, so that counting by path stays small: `/orders/17/items/9` and
+//! `/orders/18/items/2` are both `/orders/{id}/items/{id}`.
+//!
+//! A template is a path pattern as `--route` takes it, and matches every path it was folded from. It
+//! holds only plain characters and nothing that could name a person: digits, hexadecimal and random
+//! tokens, e-mail addresses and escapes are folded.
+
+/// Segments kept; what is deeper becomes `**`.
+const MAX_SEGMENTS: usize = 6;
+/// Longest segment kept as it is.
+const MAX_SEGMENT: usize = 40;
+/// Digits in a row, inside a longer segment, that make a number worth folding.
+const MIN_DIGIT_RUN: usize = 3;
+
+/// Appends the template of a normalised path (beginning with `/`) to `out`.
+pub fn fold(path: &[u8], out: &mut Vec<u8>) {
+    let Some(relative) = path.strip_prefix(b"/") else {
+        out.extend_from_slice(b"**"); // authority form, `*`: no path
+        return;
+    };
+    for (depth, segment) in relative.split(|byte| *byte == b'/').enumerate() {
+        out.push(b'/');
+        if depth == MAX_SEGMENTS {
+            out.extend_from_slice(b"**");
+            return;
+        }
+        fold_segment(segment, out);
+    }
+}
+
+fn fold_segment(segment: &[u8], out: &mut Vec<u8>) {
+    if segment.iter().all(u8::is_ascii_lowercase) && segment.len() <= MAX_SEGMENT {
+        out.extend_from_slice(segment); // most segments are plain words
+    } else if is_identifier(segment) {
+        out.extend_from_slice(b"{id}");
+    } else if segment.len() > MAX_SEGMENT {
+        out.push(b'*');
+    } else {
+        fold_digit_runs(segment, out);
+    }
+}
+
+/// Numbers, UUIDs, digests, dotted addresses, telephone numbers, e-mail addresses, random tokens.
+fn is_identifier(segment: &[u8]) -> bool {
+    let digits = segment.iter().filter(|b| b.is_ascii_digit()).count();
+    if digits == 0 {
+        return memchr::memchr(b'@', segment).is_some();
+    }
+    let punctuated = |b: &u8| b.is_ascii_digit() || b"-._:+".contains(b);
+    let hexadecimal = |b: &u8| b.is_ascii_hexdigit() || *b == b'-';
+    let token = |b: &u8| b.is_ascii_alphanumeric() || b"-_".contains(b);
+    let mixed =
+        segment.iter().any(u8::is_ascii_lowercase) && segment.iter().any(u8::is_ascii_uppercase);
+    memchr::memchr(b'@', segment).is_some()
+        || digits == segment.len()
+        || (digits >= 4 && segment.iter().all(punctuated))
+        || (segment.len() >= 8 && segment.iter().all(hexadecimal))
+        || (segment.len() >= 16 && digits >= 2 && mixed && segment.iter().all(token))
+}
+
+/// Keeps plain characters; runs of digits and whatever else become `*`.
+fn fold_digit_runs(segment: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    for run in segment.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
+        let long_number = run.len() >= MIN_DIGIT_RUN && run.iter().all(u8::is_ascii_digit);
+        for &byte in run {
+            let plain = byte.is_ascii_alphanumeric() || b"-._~!$&'()+,;=:".contains(&byte);
+            if plain && !long_number {
+                out.push(byte);
+            } else if out.get(start..).and_then(<[u8]>::last) != Some(&b'*') {
+                out.push(b'*');
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::fold;
+    use crate::site::path::normalise;
+    use crate::site::pattern::Pattern;
+
+    fn folded(path: &str) -> String {
+        let mut out = Vec::new();
+        fold(path.as_bytes(), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn numbers_and_tokens_are_folded_and_words_stay() {
+        for (path, template) in [
+            ("/", "/"),
+            ("/menu/17", "/menu/{id}"),
+            ("/blog/2015/05/hello-world", "/blog/{id}/{id}/hello-world"),
+            ("/v1/users/550e8400-e29b-41d4-a716-446655440000", "/v1/users/{id}"),
+            ("/img/IMG_20240601.jpg", "/img/IMG_*.jpg"),
+            ("/product-8423/", "/product-*/"),
+            ("/jquery-1.9.1.min.js", "/jquery-1.9.1.min.js"),
+            ("/v1/otp/+919812345678", "/v1/otp/{id}"),
+            ("/u/alice@example.com", "/u/{id}"),
+            ("/ip/192.0.2.17", "/ip/{id}"),
+            ("/deadbeef", "/deadbeef"),
+            ("/cafe1234", "/{id}"),
+            ("/t/eyJhbGciOiJIUzI1NiJ9abc", "/t/{id}"),
+            ("/a/b/c/d/e/f/g/h", "/a/b/c/d/e/f/**"),
+            ("/caf\u{e9}/{x}*", "/caf*/*x*"),
+            ("*", "**"),
+            ("203.0.113.9:443", "**"),
+        ] {
+            assert_eq!(folded(path), template, "{path}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_template_is_a_pattern_that_matches_its_path(
+            path in proptest::collection::vec(any::<u8>(), 0..80)
+        ) {
+            let mut path = path;
+            path.insert(0, b'/');
+            let normal = normalise(&path).into_owned();
+            let mut template = Vec::new();
+            fold(&normal, &mut template);
+            let text = String::from_utf8(template).unwrap();
+            let pattern = Pattern::parse(&text).unwrap();
+            prop_assert!(pattern.matches(&normal), "{} {:?}", text, normal);
+        }
+
+        #[test]
+        fn wordlike_templates_match_too(path in "/([a-z0-9@.{}*-]{0,20}/){0,8}[A-Za-z0-9_.-]{0,45}") {
+            let normal = normalise(path.as_bytes()).into_owned();
+            let mut template = Vec::new();
+            fold(&normal, &mut template);
+            let text = String::from_utf8(template).unwrap();
+            prop_assert!(Pattern::parse(&text).unwrap().matches(&normal), "{} {}", text, path);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Small cuts of byte strings that the scanners share. Nothing here knows a format.
+
+use crate::units::hex;
+
+/// What stands before and after the first `byte`.
+pub fn cut(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memchr(byte, text)?;
+    let (before, rest) = text.split_at_checked(at)?;
+    Some((before, rest.split_first()?.1))
+}
+
+/// Where the quoted field that begins `text` (after its opening quote) ends: the first quote that no
+/// backslash escapes, at or after `from`.
+pub fn closing_quote(text: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        let quote = at + memchr::memchr(b'"', text.get(at..)?)?;
+        let backslashes =
+            text.get(from..quote)?.iter().rev().take_while(|byte| **byte == b'\\').count();
+        if backslashes % 2 == 0 {
+            return Some(quote);
+        }
+        at = quote + 1;
+    }
+}
+
+/// A field's value: `None` where the log has `-` or nothing.
+pub fn present(field: &[u8]) -> Option<&[u8]> {
+    (!field.is_empty() && field != b"-").then_some(field)
+}
+
+/// Digits as a number; `None` for anything else or for what doesn't fit 64 bits.
+pub fn number(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0_u64, |sum, byte| {
+        byte.is_ascii_digit().then_some(())?;
+        sum.checked_mul(10)?.checked_add(u64::from(byte - b'0'))
+    })
+}
+
+/// Undoes the escapes nginx (`\xHH`) and Apache (`\"`, `\\`, `\n`, `\t`, … and `\xhh`) write;
+/// `None` where there is nothing to undo. A backslash that begins no escape stays.
+pub fn unescape(text: &[u8]) -> Option<Vec<u8>> {
+    memchr::memchr(b'\\', text)?;
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((plain, tail)) = cut(rest, b'\\') {
+        out.extend_from_slice(plain);
+        rest = match tail {
+            [b'x', high, low, after @ ..]
+                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                out.push(hex::value(*high) << 4 | hex::value(*low));
+                after
+            }
+            [known, after @ ..] if b"\"\\nrtbvf".contains(known) => {
+                out.push(match known {
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'b' => 8,
+                    b'v' => 11,
+                    b'f' => 12,
+                    other => *other,
+                });
+                after
+            }
+            unknown => {
+                out.push(b'\\');
+                unknown
+            }
+        };
+    }
+    out.extend_from_slice(rest);
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quote_behind_an_even_run_of_backslashes_closes() {
+        assert_eq!(closing_quote(br#"a\"b" rest"#, 0), Some(4));
+        assert_eq!(closing_quote(br#"a\\" rest"#, 0), Some(3));
+        assert_eq!(closing_quote(br#"a\\\" rest"#, 0), None);
+    }
+
+    #[test]
+    fn escapes_are_undone() {
+        assert_eq!(unescape(b"plain"), None);
+        assert_eq!(unescape(br"a\x5Cb\x22").unwrap(), br#"a\b""#);
+        assert_eq!(unescape(br#"\"x\\\n\t\r"#).unwrap(), b"\"x\\\n\t\r");
+        assert_eq!(unescape(br"\xZZ\q\").unwrap(), br"\xZZ\q\");
+    }
+
+    #[test]
+    fn numbers_do_not_wrap() {
+        assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(number(b"18446744073709551616"), None);
+        assert_eq!(number(b""), None);
+        assert_eq!(number(b"1x"), None);
+    }
+}

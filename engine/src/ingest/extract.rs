@@ -1,0 +1,163 @@
+//! From a scanned record to what the projection keeps: its place (route or template) and its keys.
+
+use std::borrow::Cow;
+
+use crate::format::record::{Client, Record};
+use crate::format::request::Request;
+use crate::format::{template, text};
+use crate::site::key::{KeySpec, Source};
+use crate::site::path::{normalise, percent_decode};
+use crate::site::route::Route;
+use crate::traffic::NONE;
+
+use super::projection::Projection;
+
+/// The place of requests whose request line is malformed, when paths are folded into templates.
+const MALFORMED: &[u8] = b"(malformed request)";
+
+/// A record with its request line taken apart and its path normalised.
+pub(super) struct Extract<'r> {
+    record: &'r Record<'r>,
+    request: Option<Request<'r>>,
+    path: Cow<'r, [u8]>,
+}
+
+impl<'r> Extract<'r> {
+    /// `unescaped` is the request line with the writer's escapes undone, where it has any.
+    pub(super) fn new(record: &'r Record<'r>, unescaped: Option<&'r [u8]>) -> Self {
+        let request = Request::parse(unescaped.unwrap_or(record.request));
+        let path = request.map_or(Cow::Borrowed(b"".as_slice()), |request| normalise(request.path));
+        Self { record, request, path }
+    }
+
+    /// The index of the first route that matches, or [`NONE`].
+    pub(super) fn route(&self, routes: &[Route]) -> u32 {
+        let Some(request) = self.request else { return NONE };
+        let at = routes.iter().position(|route| route.matches(request.method, &self.path));
+        at.and_then(|at| u32::try_from(at).ok()).unwrap_or(NONE)
+    }
+
+    /// Writes `METHOD template` into `out` (cleared first).
+    pub(super) fn template(&self, out: &mut Vec<u8>) {
+        out.clear();
+        match self.request {
+            None => out.extend_from_slice(MALFORMED),
+            Some(request) => {
+                out.extend_from_slice(request.method);
+                out.push(b' ');
+                template::fold(&self.path, out);
+            }
+        }
+    }
+
+    /// Writes the key's text into `out` (cleared first); whether every part is present.
+    pub(super) fn key(
+        &self,
+        spec: &KeySpec,
+        projection: &Projection,
+        place: u32,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        out.clear();
+        for (index, part) in spec.parts.iter().enumerate() {
+            if index > 0 {
+                out.push(b'+');
+            }
+            let found = part.iter().find_map(|source| self.source(source, projection, place));
+            let Some(value) = found else { return false };
+            out.extend_from_slice(&value);
+        }
+        true
+    }
+
+    /// The value of one source, escapes undone; `None` where it is missing or empty.
+    fn source(
+        &self,
+        source: &Source,
+        projection: &Projection,
+        place: u32,
+    ) -> Option<Cow<'_, [u8]>> {
+        let header = |field: Option<&'r [u8]>| {
+            field.map(|raw| text::unescape(raw).map_or(Cow::Borrowed(raw), Cow::Owned))
+        };
+        let value = match source {
+            Source::Address { v4, v6 } => match self.record.client {
+                Client::Address(address) => {
+                    Some(address.truncate(*v4, *v6).to_string().into_bytes().into())
+                }
+                Client::Named(_) => None,
+            },
+            Source::Client => match self.record.client {
+                Client::Address(address) => Some(address.to_string().into_bytes().into()),
+                Client::Named(name) => text::present(name).map(Cow::Borrowed),
+            },
+            Source::User => header(self.record.user),
+            Source::Ident => header(self.record.ident),
+            Source::Host => {
+                self.request.and_then(|r| r.host).or(self.record.host).map(Cow::Borrowed)
+            }
+            Source::Method => self.request.map(|request| Cow::Borrowed(request.method)),
+            Source::Path => self.request.map(|_| Cow::Borrowed(&*self.path)),
+            Source::Referer => header(self.record.referer),
+            Source::UserAgent => header(self.record.user_agent),
+            Source::Query(name) => self
+                .request
+                .and_then(|r| r.query)
+                .and_then(|q| query_value(q, name))
+                .map(Cow::Owned),
+            Source::Capture(name) => usize::try_from(place)
+                .ok()
+                .and_then(|place| projection.routes.get(place))
+                .and_then(|route| route.pattern().capture(name, &self.path))
+                .map(Cow::Borrowed),
+        };
+        value.filter(|value| !value.is_empty())
+    }
+}
+
+/// The first parameter of that name, percent-decoded, `+` as a blank.
+fn query_value(query: &[u8], name: &str) -> Option<Vec<u8>> {
+    query.split(|byte| *byte == b'&').find_map(|pair| {
+        let (key, value) = text::cut(pair, b'=').unwrap_or((pair, b""));
+        (percent_decode(key) == name.as_bytes()).then(|| {
+            let spaced: Vec<u8> =
+                value.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+            percent_decode(&spaced)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::combined::scan;
+
+    fn key(expr: &str, line: &str) -> Option<String> {
+        let projection = Projection {
+            routes: vec![Route::parse("otp=* /otp/{phone}").unwrap()],
+            ..Projection::default()
+        };
+        let record = scan(line.as_bytes()).unwrap();
+        let extract = Extract::new(&record, None);
+        let place = extract.route(&projection.routes);
+        let mut out = Vec::new();
+        let spec = KeySpec::parse(&format!("k={expr}"), 64).unwrap();
+        extract.key(&spec, &projection, place, &mut out).then(|| String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn keys_are_taken_from_every_field() {
+        let line = r#"shop.example:443 192.0.2.7 - ann [01/Jun/2024:12:00:00 +0000] "GET /otp/%2B91?u=a%20b+c&e= HTTP/1.1" 200 5 "-" "app \"5\"""#;
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(key("remote_user", line), some("ann"));
+        assert_eq!(key("ip/24", line), some("192.0.2.0"));
+        assert_eq!(key("user_agent", line), some("app \"5\""));
+        assert_eq!(key("query:u", line), some("a b c"));
+        assert_eq!(key("query:e", line), None);
+        assert_eq!(key("path:phone", line), some("+91"));
+        assert_eq!(key("host", line), some("shop.example:443"));
+        assert_eq!(key("referer|method", line), some("GET"));
+        assert_eq!(key("remote_user+ip", line), some("ann+192.0.2.7"));
+        assert_eq!(key("remote_user+referer", line), None);
+    }
+}

@@ -1,0 +1,350 @@
+//! Reads all inputs into the event table: workers take blocks from whatever source has one ready,
+//! parse them on their own, and what they made is joined in a fixed order.
+
+use std::io::Read;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, TryLockError};
+
+use crate::format::detect::{Choice, admit};
+use crate::format::foreign::Foreign;
+use crate::traffic::Traffic;
+
+use super::error::LoadError;
+use super::join::{Placed, assemble};
+use super::parse::Worker;
+use super::projection::Projection;
+use super::source::blocks::{BLOCK_BYTES, Blocks, Cut};
+use super::source::decode::{self, Compression};
+use super::source::discover::{Found, Input};
+use super::source::tap::Tap;
+use super::summary::{Counts, Damage, SourceSummary, Summary};
+
+/// Bytes of memory that one event takes at most while it is read and measured.
+const EVENT_BYTES: u64 = 64;
+/// Bytes of memory that one dictionary entry takes, about.
+const ENTRY_BYTES: u64 = 96;
+/// Memory that is needed whatever is read, bytes.
+const BASE_BYTES: u64 = 60_000_000;
+
+/// How to read.
+#[derive(Debug, Clone)]
+pub struct LoadOptions {
+    /// What to keep of each line.
+    pub projection: Projection,
+    /// Which format the files have.
+    pub choice: Choice,
+    /// Longest line, bytes.
+    pub max_line: usize,
+    /// Worker threads, at least 1.
+    pub threads: usize,
+    /// Memory that may be used, bytes; `None` for no limit.
+    pub memory_bytes: Option<u64>,
+    /// Bytes of a block. [`BLOCK_BYTES`] but in tests.
+    pub block_bytes: usize,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self {
+            projection: Projection::default(),
+            choice: Choice::Auto,
+            max_line: 1 << 20,
+            threads: 1,
+            memory_bytes: None,
+            block_bytes: BLOCK_BYTES,
+        }
+    }
+}
+
+/// Told how reading goes on, and asked whether it should.
+pub trait Watch: Sync {
+    /// So many more stored bytes were read.
+    fn read(&self, bytes: u64);
+    /// Whether to stop.
+    fn stopped(&self) -> bool;
+}
+
+/// Reads what was found.
+///
+/// # Errors
+/// When a file can't be read, is no access log although it was named, when memory runs out or the
+/// user interrupts.
+pub fn load(
+    found: Found,
+    options: &LoadOptions,
+    watch: &dyn Watch,
+) -> Result<(Traffic, Summary), LoadError> {
+    let job = Job::new(&found.inputs, options, watch);
+    let results = run_workers(&job);
+    if let Some(error) = job.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let mut sources = Vec::new();
+    for (slot, input) in job.slots.into_iter().zip(&found.inputs) {
+        let summary = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+        sources.push(summary.into_summary(input));
+    }
+    let mut workers = Vec::new();
+    let mut blocks = Vec::new();
+    for (worker, parsed) in results {
+        workers.push(worker);
+        blocks.extend(parsed);
+    }
+    let traffic = assemble(workers, blocks, &mut sources, &options.projection, options.choice);
+    Ok((traffic, Summary { sources, repeated: found.repeated }))
+}
+
+/// What a worker brings home.
+type Harvest<'p> = (Worker<'p>, Vec<Placed>);
+
+fn run_workers<'p>(job: &Job<'p>) -> Vec<Harvest<'p>> {
+    std::thread::scope(|scope| {
+        let handles: Vec<_> =
+            (0..job.options.threads.max(1)).map(|id| scope.spawn(move || job.work(id))).collect();
+        handles
+            .into_iter()
+            .map(|handle| match handle.join() {
+                Ok(harvest) => harvest,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+            .collect()
+    })
+}
+
+/// Where a source stands.
+enum Stage {
+    Waiting,
+    Open { blocks: Blocks<Box<dyn Read + Send>>, next: usize },
+    Done,
+}
+
+/// One source while it is read.
+struct Slot {
+    stage: Stage,
+    tap: Option<Tap>,
+    reported: u64,
+    compression: Compression,
+    foreign: Option<Foreign>,
+    damage: Option<Damage>,
+    digest: Option<String>,
+}
+
+impl Slot {
+    fn into_summary(self, input: &Input) -> SourceSummary {
+        SourceSummary {
+            name: input.name.clone(),
+            compression: self.compression,
+            bytes: self.tap.as_ref().map_or(0, Tap::bytes_read),
+            digest: self.digest,
+            foreign: self.foreign,
+            damage: self.damage,
+            detected: None,
+            counts: Counts::default(),
+            out_of_order: 0,
+        }
+    }
+}
+
+/// What all workers share.
+struct Job<'p> {
+    inputs: &'p [Input],
+    options: &'p LoadOptions,
+    watch: &'p dyn Watch,
+    slots: Vec<Mutex<Slot>>,
+    done: Vec<AtomicBool>,
+    events: AtomicU64,
+    entries: Vec<AtomicU64>,
+    error: Mutex<Option<LoadError>>,
+    failed: AtomicBool,
+}
+
+/// A block that a worker may parse.
+struct Taken {
+    source: usize,
+    index: usize,
+    cut: Cut,
+}
+
+impl<'p> Job<'p> {
+    fn new(inputs: &'p [Input], options: &'p LoadOptions, watch: &'p dyn Watch) -> Self {
+        let slot = || Slot {
+            stage: Stage::Waiting,
+            tap: None,
+            reported: 0,
+            compression: Compression::Plain,
+            foreign: None,
+            damage: None,
+            digest: None,
+        };
+        Self {
+            inputs,
+            options,
+            watch,
+            slots: inputs.iter().map(|_| Mutex::new(slot())).collect(),
+            done: inputs.iter().map(|_| AtomicBool::new(false)).collect(),
+            events: AtomicU64::new(0),
+            entries: (0..options.threads.max(1)).map(|_| AtomicU64::new(0)).collect(),
+            error: Mutex::new(None),
+            failed: AtomicBool::new(false),
+        }
+    }
+
+    fn work(&self, id: usize) -> Harvest<'p> {
+        let mut worker = Worker::new(&self.options.projection, self.options.max_line);
+        let mut parsed = Vec::new();
+        let mut block = Vec::new();
+        while let Some(taken) = self.take(&mut block) {
+            let result = worker.parse(&block, taken.cut);
+            self.account(id, &worker, result.counts.requests);
+            let Taken { source, index, .. } = taken;
+            parsed.push(Placed { source, index, worker: id, parsed: result });
+        }
+        (worker, parsed)
+    }
+
+    /// The next block of the first source that isn't busy; waits only if all are.
+    fn take(&self, block: &mut Vec<u8>) -> Option<Taken> {
+        loop {
+            let mut busy = None;
+            for (source, slot) in self.slots.iter().enumerate() {
+                if self.is_done(source) {
+                    continue;
+                }
+                if self.failed.load(Ordering::Relaxed) {
+                    return None;
+                }
+                match slot.try_lock() {
+                    Ok(mut slot) => {
+                        if let Some(taken) = self.advance(source, &mut slot, block) {
+                            return Some(taken);
+                        }
+                    }
+                    Err(TryLockError::WouldBlock) => busy = busy.or(Some(slot)),
+                    Err(TryLockError::Poisoned(_)) => return None,
+                }
+            }
+            // every unfinished source is being read: wait for the first
+            drop(busy?.lock());
+        }
+    }
+
+    fn is_done(&self, source: usize) -> bool {
+        self.done.get(source).is_none_or(|done| done.load(Ordering::Acquire))
+    }
+
+    /// Opens a source if need be and reads its next block; `None` when it has no more.
+    fn advance(&self, source: usize, slot: &mut Slot, block: &mut Vec<u8>) -> Option<Taken> {
+        if self.watch.stopped() {
+            self.fail(LoadError::Interrupted);
+            return None;
+        }
+        if self.is_done(source) {
+            return None; // finished by another worker since it was looked at
+        }
+        let input = self.inputs.get(source)?;
+        let step = self.step(input, slot, block);
+        self.report(slot);
+        match step {
+            Ok(Some((index, cut))) => return Some(Taken { source, index, cut }),
+            Ok(None) => {}
+            Err(error) => self.fail(error),
+        }
+        slot.stage = Stage::Done;
+        if let Some(done) = self.done.get(source) {
+            done.store(true, Ordering::Release);
+        }
+        None
+    }
+
+    /// One block of one source, with its index.
+    fn step(
+        &self,
+        input: &Input,
+        slot: &mut Slot,
+        block: &mut Vec<u8>,
+    ) -> Result<Option<(usize, Cut)>, LoadError> {
+        let unreadable = |why: String| LoadError::Unreadable { name: input.name.clone(), why };
+        if matches!(slot.stage, Stage::Waiting) {
+            let tap = Tap::open(input).map_err(|error| unreadable(error.to_string()))?;
+            slot.tap = Some(tap.clone());
+            let (compression, reader) =
+                decode::open(tap).map_err(|error| unreadable(error.to_string()))?;
+            slot.compression = compression;
+            let blocks = Blocks::new(reader, self.options.block_bytes, self.options.max_line);
+            slot.stage = Stage::Open { blocks, next: 0 };
+        }
+        let Stage::Open { blocks, next } = &mut slot.stage else { return Ok(None) };
+        let cut = blocks.next_block(block);
+        let index = *next;
+        *next += 1;
+        if cut != Cut::End && index == 0 {
+            slot.foreign = self.foreign(slot.compression, block);
+        }
+        if let Some(what) = slot.foreign {
+            let refused = input.explicit.then(|| refuse(input, slot.compression, what));
+            return refused.map_or(Ok(None), Err);
+        }
+        if cut != Cut::End {
+            return Ok(Some((index, cut)));
+        }
+        let damage = blocks.damage().map(ToString::to_string);
+        let Some(tap) = &mut slot.tap else { return Ok(None) };
+        if let Some(why) = tap.failure() {
+            return Err(unreadable(why));
+        }
+        slot.damage = damage.map(|why| Damage { at_byte: tap.bytes_read(), why });
+        slot.digest = Some(tap.finish().map_err(|error| unreadable(error.to_string()))?);
+        Ok(None)
+    }
+
+    fn foreign(&self, compression: Compression, block: &[u8]) -> Option<Foreign> {
+        if compression.unread_hint().is_some() {
+            return Some(Foreign::Binary);
+        }
+        admit(block, self.options.choice).err()
+    }
+
+    fn report(&self, slot: &mut Slot) {
+        let bytes = slot.tap.as_ref().map_or(0, Tap::bytes_read);
+        self.watch.read(bytes - slot.reported);
+        slot.reported = bytes;
+    }
+
+    /// Adds up memory, and stops the job when it is used up.
+    fn account(&self, id: usize, worker: &Worker<'_>, requests: u64) {
+        let read = self.events.fetch_add(requests, Ordering::Relaxed) + requests;
+        let entries = u64::try_from(worker.distinct()).unwrap_or(u64::MAX);
+        if let Some(slot) = self.entries.get(id) {
+            slot.store(entries, Ordering::Relaxed);
+        }
+        let Some(limit_bytes) = self.options.memory_bytes else { return };
+        let entries: u64 = self.entries.iter().map(|slot| slot.load(Ordering::Relaxed)).sum();
+        let used = BASE_BYTES + read * EVENT_BYTES + entries * ENTRY_BYTES;
+        if used > limit_bytes {
+            let room = limit_bytes.saturating_sub(BASE_BYTES);
+            let fits = u128::from(room) * u128::from(read) / u128::from((used - BASE_BYTES).max(1));
+            let fits = u64::try_from(fits).unwrap_or(u64::MAX);
+            self.fail(LoadError::Memory { limit_bytes, read, fits });
+        }
+    }
+
+    /// Keeps the first error and stops the others.
+    fn fail(&self, error: LoadError) {
+        self.failed.store(true, Ordering::Relaxed);
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+}
+
+/// Why a file that was named can't be read, and what to do.
+fn refuse(input: &Input, compression: Compression, what: Foreign) -> LoadError {
+    let name = input.name.clone();
+    match (compression.name(), compression.unread_hint()) {
+        (Some(kind), Some(command)) => LoadError::Unreadable {
+            why: format!(
+                "{kind} is not read; unpack it first: {command} {name} | shadowcap analyze -"
+            ),
+            name,
+        },
+        _ => LoadError::Foreign { name, what },
+    }
+}

@@ -1,0 +1,10 @@
+//! From files to the event table: discover, open, decompress, cut into blocks, scan in parallel.
+
+pub mod error;
+mod extract;
+mod join;
+pub mod load;
+mod parse;
+pub mod projection;
+pub mod source;
+pub mod summary;

@@ -1,0 +1,20 @@
+//! The rooms that read, decide or count. Nothing here prints, draws or parses arguments.
+//!
+//! Data walk through once: `ingest` reads logs into `traffic`, `measure` counts what is there. A room
+//! imports only from rooms before it: units, site, format, traffic, ingest, measure.
+
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    clippy::iter_over_hash_type
+)]
+
+pub mod format;
+pub mod ingest;
+pub mod measure;
+pub mod site;
+pub mod traffic;
+pub mod units;

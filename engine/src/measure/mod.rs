@@ -1,0 +1,8 @@
+//! How fast clients really go: sliding peaks of every key, percentiles over keys, and what calendar
+//! bins would have shown instead.
+
+mod group;
+pub mod peaks;
+pub mod percentile;
+pub mod population;
+pub mod proxies;

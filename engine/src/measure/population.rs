@@ -1,0 +1,264 @@
+//! The peaks of every key, and their percentiles: for all requests, and for each place.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use crate::site::key::KeySpec;
+use crate::traffic::{KeyColumn, NONE, Traffic};
+use crate::units::bracket::Bracket;
+use crate::units::decimal;
+
+use super::group::Grouped;
+use super::peaks;
+use super::percentile::{Percentiles, nearest_rank};
+
+/// Decimals of the figure by which calendar bins understate.
+pub const UNDERSTATED_DECIMALS: u32 = 3;
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Window lengths, microseconds, ascending.
+    pub windows_us: Vec<i64>,
+    /// Step of the stamps, microseconds.
+    pub resolution_us: i64,
+    /// Places to measure on their own, as indexes of [`Traffic::places`].
+    pub places: Vec<u32>,
+}
+
+/// One key × place × window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measure {
+    /// The key's name.
+    pub key: String,
+    /// The place; `None` for all requests.
+    pub place: Option<String>,
+    /// Window length, microseconds.
+    pub window_us: i64,
+    /// Requests that have the key.
+    pub requests: u64,
+    /// Keys that have requests.
+    pub keys: u64,
+    /// Percentiles over keys of the sliding peak; ends are percentiled separately.
+    pub peak: Percentiles<Bracket<u32>>,
+    /// Percentiles over keys of the fullest aligned window (UTC).
+    pub calendar: Percentiles<u32>,
+    /// Median over keys of peak ÷ fullest aligned window, in thousandths.
+    pub understated_p50: Bracket<u64>,
+    /// Largest of these.
+    pub understated_max: Bracket<u64>,
+    /// Keys per peak (its lower end), ascending.
+    pub histogram: Vec<(u32, u64)>,
+    /// The key with the greatest peak, the first by text of several.
+    pub busiest: Vec<u8>,
+}
+
+/// A key's totals.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyTotals {
+    /// The key's name.
+    pub key: String,
+    /// Distinct values.
+    pub distinct: u64,
+    /// Requests without it.
+    pub missing: u64,
+}
+
+/// One key in one window.
+#[derive(Debug, Clone, Copy, Default)]
+struct KeyPeaks {
+    lo: u32,
+    hi: u32,
+    calendar: u32,
+}
+
+impl KeyPeaks {
+    fn understated(self, peak: u32) -> u64 {
+        let thousandths =
+            decimal::ratio(u64::from(peak), u64::from(self.calendar), UNDERSTATED_DECIMALS);
+        // windows shorter than the stamps' steps: a bin can hold more than is proven
+        thousandths.unwrap_or(0).max(10_u64.pow(UNDERSTATED_DECIMALS))
+    }
+}
+
+/// Measures every key for all requests and for each place of the plan.
+pub fn measure(traffic: &Traffic, keys: &[KeySpec], plan: &Plan) -> (Vec<KeyTotals>, Vec<Measure>) {
+    let mut totals = Vec::new();
+    let mut measures = Vec::new();
+    for spec in keys {
+        let Some(column) = traffic.key(spec) else { continue };
+        let times = traffic.events.times_us.iter().copied();
+        let events = column.ids.iter().copied().zip(times);
+        let grouped = Grouped::new(events.clone(), column.distinct());
+        totals.push(KeyTotals {
+            key: spec.name.clone(),
+            distinct: count(column.distinct()),
+            missing: count(traffic.len() - grouped.len()),
+        });
+        measures.extend(of_group(&grouped, &column, spec, None, plan));
+        for &place in &plan.places {
+            let inside = events.clone().zip(&traffic.events.places);
+            let some: Vec<(u32, i64)> =
+                inside.filter(|(_, at)| **at == place).map(|(event, _)| event).collect();
+            let name = usize::try_from(place).ok().and_then(|place| traffic.places.get(place));
+            let grouped = Grouped::new(some.iter().copied(), column.distinct());
+            measures.extend(of_group(&grouped, &column, spec, name, plan));
+        }
+    }
+    (totals, measures)
+}
+
+/// The places with the most requests, at most `limit`; ties by name.
+pub fn top_places(traffic: &Traffic, limit: usize) -> Vec<u32> {
+    let mut counts = vec![0_u64; traffic.places.len()];
+    for place in &traffic.events.places {
+        if let Some(count) = usize::try_from(*place).ok().and_then(|place| counts.get_mut(place)) {
+            *count += 1;
+        }
+    }
+    // places are numbered in the order of their names
+    let mut ranked: Vec<(u64, u32)> =
+        counts.into_iter().zip(0..NONE).filter(|(count, _)| *count > 0).collect();
+    ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    ranked.into_iter().take(limit).map(|(_, place)| place).collect()
+}
+
+fn of_group(
+    grouped: &Grouped,
+    column: &KeyColumn<'_>,
+    spec: &KeySpec,
+    place: Option<&String>,
+    plan: &Plan,
+) -> Vec<Measure> {
+    let width = plan.windows_us.len();
+    if width == 0 || grouped.keys.is_empty() {
+        return Vec::new();
+    }
+    // all windows of one key while its arrivals are in the cache
+    let mut table = vec![KeyPeaks::default(); grouped.keys.len() * width];
+    table.par_chunks_mut(width).enumerate().for_each(|(index, row)| {
+        let arrivals = grouped.arrivals(index);
+        for (cell, window_us) in row.iter_mut().zip(&plan.windows_us) {
+            *cell = key_peaks(arrivals, *window_us, plan.resolution_us);
+        }
+    });
+    plan.windows_us
+        .iter()
+        .enumerate()
+        .filter_map(|(at, window_us)| {
+            let cells = || table.iter().skip(at).step_by(width).copied();
+            let peak_lo = Percentiles::of(cells().map(|cell| cell.lo))?;
+            let peak_hi = Percentiles::of(cells().map(|cell| cell.hi))?;
+            let (understated_p50, understated_max) = understated(cells())?;
+            Some(Measure {
+                key: spec.name.clone(),
+                place: place.cloned(),
+                window_us: *window_us,
+                requests: count(grouped.len()),
+                keys: count(grouped.keys.len()),
+                peak: bracketed(&peak_lo, &peak_hi),
+                calendar: Percentiles::of(cells().map(|cell| cell.calendar))?,
+                understated_p50,
+                understated_max,
+                histogram: histogram(cells().map(|cell| cell.lo)),
+                busiest: busiest(grouped, column, cells(), peak_lo.max),
+            })
+        })
+        .collect()
+}
+
+fn key_peaks(arrivals: &[i64], window_us: i64, resolution_us: i64) -> KeyPeaks {
+    if arrivals.len() == 1 {
+        return KeyPeaks { lo: 1, hi: 1, calendar: 1 };
+    }
+    let times = || arrivals.iter().copied();
+    let (lo, hi) = peaks::sliding_bracket(times(), window_us, resolution_us);
+    KeyPeaks { lo, hi, calendar: peaks::calendar(times(), window_us) }
+}
+
+fn bracketed(lo: &Percentiles<u32>, hi: &Percentiles<u32>) -> Percentiles<Bracket<u32>> {
+    Percentiles {
+        p50: Bracket::proven(lo.p50, hi.p50),
+        p90: Bracket::proven(lo.p90, hi.p90),
+        p99: Bracket::proven(lo.p99, hi.p99),
+        p999: Bracket::proven(lo.p999, hi.p999),
+        max: Bracket::proven(lo.max, hi.max),
+    }
+}
+
+fn understated(
+    cells: impl Iterator<Item = KeyPeaks> + Clone,
+) -> Option<(Bracket<u64>, Bracket<u64>)> {
+    let ends = |pick: fn(KeyPeaks) -> u32| {
+        let mut sorted: Vec<u64> = cells.clone().map(|cell| cell.understated(pick(cell))).collect();
+        sorted.sort_unstable();
+        Some((nearest_rank(&sorted, 1, 2)?, *sorted.last()?))
+    };
+    let (lo_median, lo_max) = ends(|cell| cell.lo)?;
+    let (hi_median, hi_max) = ends(|cell| cell.hi)?;
+    Some((Bracket::proven(lo_median, hi_median), Bracket::proven(lo_max, hi_max)))
+}
+
+fn histogram(peaks: impl Iterator<Item = u32>) -> Vec<(u32, u64)> {
+    let mut counts = BTreeMap::new();
+    for peak in peaks {
+        *counts.entry(peak).or_insert(0) += 1;
+    }
+    counts.into_iter().collect()
+}
+
+fn busiest(
+    grouped: &Grouped,
+    column: &KeyColumn<'_>,
+    cells: impl Iterator<Item = KeyPeaks>,
+    peak: u32,
+) -> Vec<u8> {
+    let best = grouped.keys.iter().zip(cells).filter(|(_, cell)| cell.lo == peak);
+    best.filter_map(|(key, _)| usize::try_from(*key).ok().map(|key| column.text(key)))
+        .min()
+        .unwrap_or_default()
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::Events;
+    use crate::units::address::Address;
+    use crate::units::span::SECOND_US;
+
+    #[test]
+    fn every_place_is_measured_and_the_first_busiest_by_text_named() {
+        let addresses: Vec<Address> =
+            ["9.0.0.1", "10.0.0.1"].map(|text| Address::parse(text.as_bytes()).unwrap()).to_vec();
+        let events = Events {
+            times_us: [0, 0, 1, 1, 70].map(|s| s * SECOND_US).to_vec(),
+            addresses: vec![0, 1, 0, 1, NONE],
+            places: vec![0, 0, 1, 0, 0],
+            keys: vec![],
+        };
+        let places = vec!["GET /a".to_owned(), "GET /b".to_owned()];
+        let traffic = Traffic { events, addresses, places, key_texts: vec![] };
+        let plan = Plan {
+            windows_us: vec![SECOND_US, 60 * SECOND_US],
+            resolution_us: SECOND_US,
+            places: top_places(&traffic, 5),
+        };
+        assert_eq!(plan.places, [0, 1]);
+        let (totals, measures) = measure(&traffic, &[KeySpec::ip(64)], &plan);
+        assert_eq!((totals[0].distinct, totals[0].missing), (2, 1));
+        assert_eq!(measures.len(), 6);
+        let all = &measures[0];
+        assert_eq!((all.keys, all.requests), (2, 4));
+        assert_eq!(all.peak.max, Bracket::proven(1, 2));
+        assert_eq!(all.busiest, b"10.0.0.1");
+        assert_eq!(all.histogram, [(1, 2)]);
+        assert_eq!(measures[1].peak.max, Bracket::exact(2));
+        assert_eq!(measures[4].place.as_deref(), Some("GET /b"));
+        assert_eq!(measures[4].keys, 1);
+    }
+}

@@ -1,0 +1,201 @@
+//! Keys: what a client is told apart by. `ip` is always known; others are made of log fields.
+
+use thiserror::Error;
+
+/// Why a key can't be used.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum KeyError {
+    /// The text isn't `NAME=EXPR`.
+    #[error(
+        "`{0}` is not a key: write NAME=FIELD, as in user=remote_user, token=query:token or client=ip+user_agent (a|b takes the first present, a+b both)"
+    )]
+    Shape(String),
+    /// The name is empty, holds something else than letters, digits and `_`, or is taken.
+    #[error("`{0}` can't name a key: use letters, digits and _, and none of ip, global, route")]
+    Name(String),
+    /// No such field.
+    #[error(
+        "`{found}` is not a field that the formats read here have{hint}: use ip, ip/N, client, remote_user, ident, host, method, path, referer, user_agent, query:NAME or path:NAME"
+    )]
+    Field {
+        /// What was written.
+        found: String,
+        /// The nearest field, as `; did you mean …?`, or nothing.
+        hint: String,
+    },
+    /// The prefix is no number from 0 to 128.
+    #[error("`{0}`: a prefix is 0 to 32 (IPv4) or 33 to 128 (IPv6)")]
+    Prefix(String),
+}
+
+/// Where one part of a key comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// The client's address, cut to a prefix per family.
+    Address {
+        /// Leading bits of IPv4 addresses, 0 to 32.
+        v4: u8,
+        /// Leading bits of IPv6 addresses, 0 to 128.
+        v6: u8,
+    },
+    /// The client as written, host names too.
+    Client,
+    /// Authenticated user.
+    User,
+    /// RFC 1413 identity.
+    Ident,
+    /// Virtual host.
+    Host,
+    /// Method.
+    Method,
+    /// Normalised path.
+    Path,
+    /// Referer header.
+    Referer,
+    /// User-Agent header.
+    UserAgent,
+    /// A parameter of the query, percent-decoded.
+    Query(String),
+    /// A `{name}` of the route that the request matched.
+    Capture(String),
+}
+
+/// The names of the fields without a parameter.
+const FIELDS: [(&str, Source); 8] = [
+    ("client", Source::Client),
+    ("remote_user", Source::User),
+    ("ident", Source::Ident),
+    ("host", Source::Host),
+    ("method", Source::Method),
+    ("path", Source::Path),
+    ("referer", Source::Referer),
+    ("user_agent", Source::UserAgent),
+];
+
+/// A key: parts that are all needed, each from the first source present.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeySpec {
+    /// The name reports use, and the prefix of its pseudonyms.
+    pub name: String,
+    /// The parts, joined by `+` in the key's text.
+    pub parts: Vec<Vec<Source>>,
+}
+
+impl KeySpec {
+    /// The key `ip`: IPv4 addresses whole, IPv6 by `v6` leading bits.
+    pub fn ip(v6: u8) -> Self {
+        Self { name: "ip".to_owned(), parts: vec![vec![Source::Address { v4: 32, v6 }]] }
+    }
+
+    /// Reads `NAME=EXPR`; `v6` is the prefix by which `ip` groups IPv6.
+    ///
+    /// # Errors
+    /// When the name or a field isn't one.
+    pub fn parse(text: &str, v6: u8) -> Result<Self, KeyError> {
+        let (name, expr) = text.split_once('=').ok_or_else(|| KeyError::Shape(text.to_owned()))?;
+        let plain =
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if !plain || ["ip", "global", "route"].contains(&name) {
+            return Err(KeyError::Name(name.to_owned()));
+        }
+        let parts = expr
+            .split('+')
+            .map(|part| part.split('|').map(|source| Source::parse(source.trim(), v6)).collect())
+            .collect::<Result<_, _>>()?;
+        Ok(Self { name: name.to_owned(), parts })
+    }
+
+    /// The address prefixes (IPv4, IPv6), if the key is made of the address alone.
+    pub fn address_prefix(&self) -> Option<(u8, u8)> {
+        match self.parts.as_slice() {
+            [part] => match part.as_slice() {
+                [Source::Address { v4, v6 }] => Some((*v4, *v6)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The names of route placeholders that the key needs.
+    pub fn captures(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().flatten().filter_map(|source| match source {
+            Source::Capture(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+}
+
+impl Source {
+    fn parse(text: &str, v6: u8) -> Result<Self, KeyError> {
+        if text == "ip" {
+            return Ok(Self::Address { v4: 32, v6 });
+        }
+        if let Some(prefix) = text.strip_prefix("ip/") {
+            return match prefix.parse::<u8>() {
+                Ok(bits @ 0..=32) => Ok(Self::Address { v4: bits, v6 }),
+                Ok(bits @ 33..=128) => Ok(Self::Address { v4: 32, v6: bits }),
+                _ => Err(KeyError::Prefix(text.to_owned())),
+            };
+        }
+        match text.split_once(':') {
+            Some(("query", name)) if !name.is_empty() => return Ok(Self::Query(name.to_owned())),
+            Some(("path", name)) if !name.is_empty() => return Ok(Self::Capture(name.to_owned())),
+            _ => {}
+        }
+        FIELDS
+            .iter()
+            .find(|(name, _)| *name == text)
+            .map(|(_, source)| source.clone())
+            .ok_or_else(|| KeyError::Field { found: text.to_owned(), hint: hint(text) })
+    }
+}
+
+/// What the user may have meant.
+fn hint(text: &str) -> String {
+    let near = match text {
+        "user" | "username" | "login" => Some("remote_user"),
+        "agent" | "ua" | "useragent" | "http_user_agent" => Some("user_agent"),
+        "referrer" | "http_referer" => Some("referer"),
+        "addr" | "address" | "remote_addr" | "client_ip" => Some("ip"),
+        "vhost" | "server_name" => Some("host"),
+        "uri" | "url" => Some("path"),
+        _ => None,
+    };
+    if text.starts_with("cookie:") || text.starts_with("header:") {
+        return "; those formats record no cookies and no other headers".to_owned();
+    }
+    near.map_or_else(String::new, |field| format!("; did you mean {field}?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_with_alternatives_and_parts() {
+        let key = KeySpec::parse("who=remote_user|query:uid+ip/24", 64).unwrap();
+        assert_eq!(key.name, "who");
+        assert_eq!(
+            key.parts,
+            vec![
+                vec![Source::User, Source::Query("uid".into())],
+                vec![Source::Address { v4: 24, v6: 64 }]
+            ]
+        );
+        assert_eq!(key.address_prefix(), None);
+        assert_eq!(KeySpec::parse("net=ip/128", 64).unwrap().address_prefix(), Some((32, 128)));
+        let phone = KeySpec::parse("phone=path:phone", 64).unwrap();
+        assert_eq!(phone.captures().collect::<Vec<_>>(), ["phone"]);
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused_with_a_way_out() {
+        assert!(matches!(KeySpec::parse("user", 64), Err(KeyError::Shape(_))));
+        assert!(matches!(KeySpec::parse("ip=client", 64), Err(KeyError::Name(_))));
+        assert!(matches!(KeySpec::parse("a=ip/129", 64), Err(KeyError::Prefix(_))));
+        let wrong = KeySpec::parse("who=user", 64).unwrap_err().to_string();
+        assert!(wrong.contains("did you mean remote_user?"), "{wrong}");
+        let cookie = KeySpec::parse("who=cookie:uid", 64).unwrap_err().to_string();
+        assert!(cookie.contains("record no cookies"), "{cookie}");
+    }
+}

@@ -1,0 +1,140 @@
+//! The columns of the event table and the questions they answer.
+
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+
+use crate::site::key::KeySpec;
+use crate::units::address::Address;
+
+/// Stands in a column of numbers for "this event has none".
+pub const NONE: u32 = u32::MAX;
+
+/// Columns of equal length, one entry per event.
+#[derive(Debug, Default)]
+pub struct Events {
+    /// Arrival, microseconds since the epoch.
+    pub times_us: Vec<i64>,
+    /// Client address, as an index of [`Traffic::addresses`]; [`NONE`] where the log has none.
+    pub addresses: Vec<u32>,
+    /// Route or path template, as an index of [`Traffic::places`]; [`NONE`] outside every route.
+    pub places: Vec<u32>,
+    /// One column per defined key that isn't made of the address alone.
+    pub keys: Vec<Vec<u32>>,
+}
+
+/// Everything that was read, ordered by (arrival, source, line).
+#[derive(Debug, Default)]
+pub struct Traffic {
+    /// The events.
+    pub events: Events,
+    /// Distinct client addresses, sorted.
+    pub addresses: Vec<Address>,
+    /// Names of routes or path templates.
+    pub places: Vec<String>,
+    /// For each column of [`Events::keys`]: the key's name and its distinct texts, sorted.
+    pub key_texts: Vec<(String, Vec<Box<[u8]>>)>,
+}
+
+/// The texts of a key's values.
+#[derive(Debug)]
+pub enum KeyTexts<'t> {
+    /// Address prefixes.
+    Addresses(Vec<Address>),
+    /// Texts from the log.
+    Texts(&'t [Box<[u8]>]),
+}
+
+/// A key of every event.
+#[derive(Debug)]
+pub struct KeyColumn<'t> {
+    /// The key's value per event, [`NONE`] where it is missing.
+    pub ids: std::borrow::Cow<'t, [u32]>,
+    /// What the values are.
+    pub texts: KeyTexts<'t>,
+}
+
+impl KeyColumn<'_> {
+    /// Distinct values.
+    pub fn distinct(&self) -> usize {
+        match &self.texts {
+            KeyTexts::Addresses(list) => list.len(),
+            KeyTexts::Texts(list) => list.len(),
+        }
+    }
+
+    /// The text of a value; empty for a number that isn't one.
+    pub fn text(&self, id: usize) -> Vec<u8> {
+        match &self.texts {
+            KeyTexts::Addresses(list) => {
+                list.get(id).map_or_else(Vec::new, |address| address.to_string().into_bytes())
+            }
+            KeyTexts::Texts(list) => list.get(id).map_or_else(Vec::new, |text| text.to_vec()),
+        }
+    }
+}
+
+impl Traffic {
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        self.events.times_us.len()
+    }
+
+    /// Whether there are no events.
+    pub fn is_empty(&self) -> bool {
+        self.events.times_us.is_empty()
+    }
+
+    /// The values of a key; `None` if the key wasn't part of what was read.
+    pub fn key(&self, spec: &KeySpec) -> Option<KeyColumn<'_>> {
+        if let Some((v4, v6)) = spec.address_prefix() {
+            return Some(self.by_prefix(v4, v6));
+        }
+        let at = self.key_texts.iter().position(|(name, _)| *name == spec.name)?;
+        let (_, texts) = self.key_texts.get(at)?;
+        let ids = self.events.keys.get(at)?;
+        Some(KeyColumn { ids: ids.as_slice().into(), texts: KeyTexts::Texts(texts) })
+    }
+
+    fn by_prefix(&self, v4: u8, v6: u8) -> KeyColumn<'_> {
+        let prefixes: Vec<Address> = self.addresses.iter().map(|a| a.truncate(v4, v6)).collect();
+        if prefixes == self.addresses {
+            let ids = self.events.addresses.as_slice().into();
+            return KeyColumn { ids, texts: KeyTexts::Addresses(prefixes) };
+        }
+        let distinct: Vec<Address> =
+            prefixes.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let number =
+            |prefix| distinct.binary_search(prefix).ok().and_then(|n| u32::try_from(n).ok());
+        let map: Vec<u32> = prefixes.iter().map(|prefix| number(prefix).unwrap_or(NONE)).collect();
+        let ids: Vec<u32> = self
+            .events
+            .addresses
+            .par_iter()
+            .map(|id| usize::try_from(*id).ok().and_then(|id| map.get(id)).copied().unwrap_or(NONE))
+            .collect();
+        KeyColumn { ids: ids.into(), texts: KeyTexts::Addresses(distinct) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ipv6_clients_are_grouped_by_prefix_and_ipv4_is_left_whole() {
+        let address = |text: &str| Address::parse(text.as_bytes()).unwrap();
+        let mut addresses: Vec<Address> =
+            ["::1", "192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"].map(address).to_vec();
+        addresses.sort_unstable();
+        let events = Events { addresses: vec![0, 1, 2, 3, 4, NONE], ..Events::default() };
+        let traffic = Traffic { events, addresses, ..Traffic::default() };
+        let by_64 = traffic.key(&KeySpec::ip(64)).unwrap();
+        assert_eq!(&*by_64.ids, [0, 1, 2, 3, 3, NONE]);
+        assert_eq!(by_64.distinct(), 4);
+        assert_eq!(by_64.text(3), b"2001:db8::");
+        let by_128 = traffic.key(&KeySpec::ip(128)).unwrap();
+        assert_eq!(&*by_128.ids, [0, 1, 2, 3, 4, NONE]);
+        assert!(traffic.key(&KeySpec::parse("u=client", 64).unwrap()).is_none());
+    }
+}

@@ -1,0 +1,30 @@
+//! Ratios as decimals with a fixed number of places, divided once and rounded half away from zero.
+
+/// `numerator ÷ denominator` in units of 10^-`places`, rounded half away from zero; `None` when the
+/// denominator is zero or the result leaves `u64`.
+///
+/// ```
+/// use shadowcap_engine::units::decimal::ratio;
+/// assert_eq!(ratio(2, 3, 3), Some(667));
+/// assert_eq!(ratio(1, 0, 3), None);
+/// ```
+pub fn ratio(numerator: u64, denominator: u64, places: u32) -> Option<u64> {
+    let scale = 10_u128.checked_pow(places)?;
+    let scaled = u128::from(numerator).checked_mul(scale)?;
+    let doubled = scaled.checked_mul(2)?.checked_add(u128::from(denominator))?;
+    let divisor = u128::from(denominator).checked_mul(2)?;
+    doubled.checked_div(divisor).and_then(|rounded| u64::try_from(rounded).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ratio;
+
+    #[test]
+    fn halves_round_away_from_zero() {
+        assert_eq!(ratio(1, 2, 0), Some(1));
+        assert_eq!(ratio(5, 8, 2), Some(63));
+        assert_eq!(ratio(1, 3, 6), Some(333_333));
+        assert_eq!(ratio(u64::MAX, 1, 6), None);
+    }
+}

@@ -1,0 +1,3 @@
+//! One file per command: load, call the engine, write.
+
+pub(crate) mod analyze;

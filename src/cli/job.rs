@@ -1,0 +1,206 @@
+//! From what was typed to a job that can be done: everything is checked here, before reading begins.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::thread::available_parallelism;
+
+use shadowcap_engine::format::detect::{Choice, Format};
+use shadowcap_engine::format::writer_evidence::Writer;
+use shadowcap_engine::ingest::load::LoadOptions;
+use shadowcap_engine::ingest::projection::Projection;
+use shadowcap_engine::site::key::KeySpec;
+use shadowcap_engine::site::route::Route;
+use shadowcap_engine::units::span::{self, DAY_US, HOUR_US, MINUTE_US, SECOND_US};
+use shadowcap_engine::units::time;
+
+use crate::report::terminal::Look;
+
+use super::args::{AnalyzeArgs, ColorArg, FormatArg, InputArgs, OutputArgs, SubjectArgs};
+use super::exit::Failure;
+use super::memory;
+use super::output::Target;
+
+/// Windows that are always measured, microseconds.
+const WINDOWS_US: [i64; 6] =
+    [SECOND_US, 10 * SECOND_US, MINUTE_US, 10 * MINUTE_US, HOUR_US, DAY_US];
+/// Columns of tables that don't go to a terminal.
+const WIDTH_ELSEWHERE: u16 = 110;
+
+/// `analyze`, ready to run.
+#[derive(Debug)]
+pub(crate) struct AnalyzeJob {
+    /// What to read.
+    pub(crate) logs: Vec<String>,
+    /// How to read it.
+    pub(crate) load: LoadOptions,
+    /// Windows, ascending.
+    pub(crate) windows_us: Vec<i64>,
+    /// Most unreadable lines, parts per million.
+    pub(crate) max_bad_per_million: u64,
+    /// Where the JSON report goes.
+    pub(crate) json: Option<Target>,
+    /// Whether tables go to standard output, and how.
+    pub(crate) tables: Option<Look>,
+    /// Show keys as they are.
+    pub(crate) reveal: bool,
+    /// Content of `--pseudonym-key`.
+    pub(crate) pseudonym_key: Option<Vec<u8>>,
+    /// Whether progress may be shown.
+    pub(crate) progress: bool,
+    /// Whether notes are printed.
+    pub(crate) quiet: bool,
+    /// The arguments that change the result, in a fixed order and form.
+    pub(crate) arguments: Vec<String>,
+}
+
+impl AnalyzeJob {
+    /// Checks the arguments and opens the outputs.
+    ///
+    /// # Errors
+    /// When they can't be used.
+    pub(crate) fn new(args: &AnalyzeArgs) -> Result<Self, Failure> {
+        let AnalyzeArgs { input, subject, output, machine } = args;
+        let projection = projection(input, subject)?;
+        let threads = match machine.threads {
+            Some(threads) => usize::from(threads),
+            None => available_parallelism().map_or(1, usize::from),
+        };
+        let mut windows_us = WINDOWS_US.to_vec();
+        windows_us.extend(&subject.window);
+        windows_us.sort_unstable();
+        windows_us.dedup();
+        let json_to_stdout = output.json.iter().any(|name| name == "-");
+        Ok(Self {
+            logs: input.logs.clone(),
+            load: LoadOptions {
+                projection,
+                choice: choice(input.format),
+                max_line: input.max_line,
+                threads,
+                memory_bytes: machine.memory.or_else(memory::default_limit),
+                ..LoadOptions::default()
+            },
+            windows_us,
+            max_bad_per_million: input.max_bad.per_million,
+            json: json_target(output)?,
+            tables: (!output.quiet && !json_to_stdout).then(|| look(output.color)),
+            reveal: output.reveal,
+            pseudonym_key: pseudonym_key(output)?,
+            progress: !output.no_progress && !output.quiet,
+            quiet: output.quiet,
+            arguments: arguments(args),
+        })
+    }
+}
+
+fn projection(input: &InputArgs, subject: &SubjectArgs) -> Result<Projection, Failure> {
+    let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
+    let mut keys = vec![KeySpec::ip(subject.ipv6_prefix)];
+    for text in &subject.define_key {
+        let key = KeySpec::parse(text, subject.ipv6_prefix).map_err(|error| usage(&error))?;
+        if keys.iter().any(|known| known.name == key.name) {
+            return Err(Failure::Usage(format!("the key `{}` is defined twice", key.name)));
+        }
+        keys.push(key);
+    }
+    let mut routes: Vec<Route> = Vec::new();
+    for text in &subject.route {
+        let route = Route::parse(text).map_err(|error| usage(&error))?;
+        if routes.iter().any(|known| known.name == route.name) {
+            return Err(Failure::Usage(format!("the route `{}` is defined twice", route.name)));
+        }
+        routes.push(route);
+    }
+    for key in &keys {
+        if let Some(name) = key.captures().find(|n| !routes.iter().any(|r| r.pattern().has(n))) {
+            return Err(Failure::Usage(format!(
+                "the key `{}` needs path:{name}, but no --route has {{{name}}} in its path",
+                key.name
+            )));
+        }
+    }
+    if let (Some(from), Some(to)) = (input.from, input.to)
+        && from >= to
+    {
+        return Err(Failure::Usage("--from must be before --to".to_owned()));
+    }
+    Ok(Projection { keys, routes, from_us: input.from, to_us: input.to })
+}
+
+fn choice(format: FormatArg) -> Choice {
+    match format {
+        FormatArg::Auto => Choice::Auto,
+        FormatArg::Nginx => Choice::Family(Writer::Nginx),
+        FormatArg::Apache => Choice::Family(Writer::Apache),
+        FormatArg::NginxCombined => Choice::Exactly(Format::NginxCombined),
+        FormatArg::ApacheCommon => Choice::Exactly(Format::ApacheCommon),
+        FormatArg::ApacheCombined => Choice::Exactly(Format::ApacheCombined),
+        FormatArg::ApacheVhostCombined => Choice::Exactly(Format::ApacheVhostCombined),
+    }
+}
+
+fn json_target(output: &OutputArgs) -> Result<Option<Target>, Failure> {
+    match output.json.as_slice() {
+        [] => Ok(None),
+        [name] => Target::open(name).map(Some),
+        _ => Err(Failure::Usage("--json can be given once".to_owned())),
+    }
+}
+
+fn pseudonym_key(output: &OutputArgs) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(name) = &output.pseudonym_key else { return Ok(None) };
+    let key = fs::read(name)
+        .map_err(|error| Failure::Usage(format!("--pseudonym-key {name}: {error}")))?;
+    if key.len() < 16 {
+        return Err(Failure::Usage(format!(
+            "--pseudonym-key {name}: {} bytes are too few to keep a secret; give at least 16, as from: head -c 32 /dev/urandom > {name}",
+            key.len()
+        )));
+    }
+    Ok(Some(key))
+}
+
+fn look(color: ColorArg) -> Look {
+    let terminal = io::stdout().is_terminal();
+    let allowed = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    Look {
+        color: match color {
+            ColorArg::Always => true,
+            ColorArg::Never => false,
+            ColorArg::Auto => terminal && allowed,
+        },
+        width: if terminal {
+            terminal_size::terminal_size().map_or(80, |(width, _)| width.0)
+        } else {
+            WIDTH_ELSEWHERE
+        },
+    }
+}
+
+/// Only what changes the result: not the logs' names, threads, or where the report goes.
+fn arguments(args: &AnalyzeArgs) -> Vec<String> {
+    let mut list = vec!["analyze".to_owned()];
+    let mut add = |flag: &str, value: String| list.push(format!("--{flag}={value}"));
+    for key in &args.subject.define_key {
+        add("define-key", key.clone());
+    }
+    for route in &args.subject.route {
+        add("route", route.clone());
+    }
+    for window in &args.subject.window {
+        add("window", span::format(*window).replace(' ', ""));
+    }
+    if args.subject.ipv6_prefix != 64 {
+        add("ipv6-prefix", args.subject.ipv6_prefix.to_string());
+    }
+    if let Some(from) = args.input.from {
+        add("from", time::format_rfc3339(from));
+    }
+    if let Some(to) = args.input.to {
+        add("to", time::format_rfc3339(to));
+    }
+    if args.output.reveal {
+        list.push("--reveal".to_owned());
+    }
+    list
+}

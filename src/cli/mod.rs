@@ -1,0 +1,52 @@
+//! The command line: what was typed (`args`) → a checked job (`job`) → a command that loads, calls the
+//! engine and writes. Nothing here counts anything.
+
+mod args;
+mod command;
+mod diagnostics;
+mod exit;
+mod job;
+mod memory;
+mod output;
+mod progress;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Args, Command};
+use exit::{Exit, Failure};
+
+/// Parses the arguments, runs the command, and says how it went.
+pub(crate) fn run() -> ExitCode {
+    diagnostics::install_panic_message();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            let asked_for =
+                matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            // a closed pipe is no error
+            let _ = error.print();
+            return if asked_for { Exit::Fine } else { Exit::Usage }.into();
+        }
+    };
+    let outcome = std::panic::catch_unwind(|| match args.command {
+        Command::Analyze(analyze) => command::analyze::run(&analyze),
+    });
+    match outcome {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(failure)) => report(&failure).into(),
+        Err(_) => {
+            output::remove_unfinished();
+            Exit::Bug.into()
+        }
+    }
+}
+
+fn report(failure: &Failure) -> Exit {
+    output::remove_unfinished();
+    diagnostics::error(&failure.to_string());
+    failure.exit()
+}

@@ -1,0 +1,239 @@
+//! Builds the report from what the engine found. Nothing is counted or rounded anew here.
+
+use shadowcap_engine::format::skip::SkipReason;
+use shadowcap_engine::ingest::summary::{SourceSummary, Summary};
+use shadowcap_engine::measure::percentile::Percentiles;
+use shadowcap_engine::measure::population::{self, KeyTotals};
+use shadowcap_engine::measure::proxies::Proxies;
+use shadowcap_engine::site::route::Route;
+use shadowcap_engine::traffic::{NONE, Traffic};
+use shadowcap_engine::units::time::format_rfc3339;
+
+use super::escape;
+use super::mask::{mask, shorten};
+use super::model::{
+    self, Example, Generator, Input, Key, Measure, Report, Seconds, Skipped, Source, Understated,
+};
+use super::number::{Bracketed, Thousandths};
+use super::pseudonym::Names;
+use super::warning::Warning;
+
+/// What a report is made of.
+pub(crate) struct Material<'a> {
+    pub(crate) traffic: &'a Traffic,
+    pub(crate) summary: &'a Summary,
+    pub(crate) totals: &'a [KeyTotals],
+    pub(crate) measures: &'a [population::Measure],
+    pub(crate) windows_us: &'a [i64],
+    pub(crate) routes: &'a [Route],
+    pub(crate) proxies: Option<&'a Proxies>,
+    pub(crate) max_bad_per_million: u64,
+    pub(crate) names: &'a Names,
+    pub(crate) arguments: &'a [String],
+}
+
+/// A report, and whether more lines were unreadable than allowed.
+pub(crate) struct Built {
+    pub(crate) document: Report,
+    pub(crate) too_many_bad: bool,
+}
+
+/// Builds the report.
+pub(crate) fn build(material: &Material<'_>) -> Built {
+    let (unreadable, meant) = unreadable(material.summary);
+    let document = Report {
+        schema: "shadowcap/report/1",
+        generator: Generator { name: "shadowcap", version: env!("CARGO_PKG_VERSION") },
+        input: input(material),
+        keys: material.totals.iter().map(key).collect(),
+        measure: material.measures.iter().map(|measure| row(measure, material.names)).collect(),
+        suspects: vec![],
+        policies: vec![],
+        verdicts: vec![],
+        series: vec![],
+        curves: vec![],
+        recommendations: vec![],
+        costs: vec![],
+        attacks: vec![],
+        infrastructure: vec![],
+        requirements: vec![],
+        gate: None,
+        arguments: material.arguments.to_vec(),
+    };
+    let share = u128::from(unreadable) * 1_000_000;
+    let allowed = u128::from(material.max_bad_per_million) * u128::from(meant);
+    Built { document, too_many_bad: share > allowed }
+}
+
+/// Unreadable lines, and all lines that were meant to be requests.
+fn unreadable(summary: &Summary) -> (u64, u64) {
+    let unreadable = summary.sum(|counts| counts.skips.unreadable());
+    (unreadable, unreadable + summary.sum(|counts| counts.requests))
+}
+
+fn input(material: &Material<'_>) -> Input {
+    let Material { traffic, summary, .. } = material;
+    let times = &traffic.events.times_us;
+    Input {
+        sources: summary.sources.iter().map(source).collect(),
+        lines: summary.sum(|counts| counts.lines),
+        requests: summary.sum(|counts| counts.requests),
+        first: times.first().copied().map(format_rfc3339),
+        last: times.last().copied().map(format_rfc3339),
+        resolution_us: summary.resolution_us(),
+        out_of_order: summary.sources.iter().map(|source| source.out_of_order).sum(),
+        already_limited: summary.sum(|counts| counts.limited),
+        skipped: SkipReason::ALL
+            .iter()
+            .filter_map(|reason| skipped(summary, *reason, material.names))
+            .collect(),
+        warnings: warnings(material),
+    }
+}
+
+fn source(source: &SourceSummary) -> Source {
+    let detected = source.detected.as_ref();
+    Source {
+        file: escape::terminal(source.name.as_bytes()),
+        format: detected.map(|detected| detected.format.name()),
+        format_reason: detected.map(|detected| detected.reason.clone()),
+        foreign: source.foreign.map(shadowcap_engine::format::foreign::Foreign::name),
+        compression: source.compression.name(),
+        bytes: source.bytes,
+        lines: source.counts.lines,
+        requests: source.counts.requests,
+        resolution_us: detected.map(|detected| detected.format.resolution_us()),
+        digest: source.digest.clone(),
+    }
+}
+
+fn skipped(summary: &Summary, reason: SkipReason, names: &Names) -> Option<Skipped> {
+    let count = summary.sum(|counts| counts.skips.of(reason).count);
+    let example = summary.sources.iter().find_map(|source| {
+        let example = source.counts.skips.of(reason).example.as_ref()?;
+        let text = if names.revealed() {
+            shorten(&escape::terminal(&example.text))
+        } else {
+            escape::terminal(mask(&example.text).as_bytes())
+        };
+        Some(Example { file: escape::terminal(source.name.as_bytes()), line: example.line, text })
+    });
+    (count > 0).then_some(Skipped { reason: reason.name(), count, example })
+}
+
+fn key(totals: &KeyTotals) -> Key {
+    Key {
+        key: totals.key.clone(),
+        distinct: totals.distinct,
+        missing: totals.missing,
+        users_per_key: None,
+    }
+}
+
+fn row(measure: &population::Measure, names: &Names) -> Measure {
+    Measure {
+        key: measure.key.clone(),
+        route: measure.place.clone().unwrap_or_else(|| "*".to_owned()),
+        cohort: "*",
+        window_s: Seconds { us: measure.window_us },
+        requests: measure.requests,
+        keys: measure.keys,
+        peak: percentiles(&measure.peak, |bracket| Bracketed::new(bracket, |count| count)),
+        calendar: percentiles(&measure.calendar, |count| count),
+        understated: Understated {
+            p50: Bracketed::new(measure.understated_p50, Thousandths),
+            max: Bracketed::new(measure.understated_max, Thousandths),
+        },
+        histogram: measure.histogram.clone(),
+        busiest: Some(names.show(&measure.key, &measure.busiest)),
+    }
+}
+
+fn percentiles<S: Copy, T>(
+    from: &Percentiles<S>,
+    convert: impl Fn(S) -> T,
+) -> model::Percentiles<T> {
+    model::Percentiles {
+        p50: convert(from.p50),
+        p90: convert(from.p90),
+        p99: convert(from.p99),
+        p999: convert(from.p999),
+        max: convert(from.max),
+    }
+}
+
+fn warnings(material: &Material<'_>) -> Vec<model::Warning> {
+    let mut list = about_input(material);
+    list.extend(about_requests(material));
+    let mut entries: Vec<model::Warning> = list.iter().map(Warning::entry).collect();
+    entries.sort_by(|a, b| (a.code, &a.text).cmp(&(b.code, &b.text)));
+    entries
+}
+
+fn about_input<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
+    let summary = material.summary;
+    let mut list = Vec::new();
+    if summary.sum(|counts| counts.requests) == 0 {
+        list.push(Warning::Empty { lines: summary.sum(|counts| counts.lines) });
+    }
+    let (count, of) = unreadable(summary);
+    let by_reason = |reason: &&SkipReason| summary.sum(|counts| counts.skips.of(**reason).count);
+    let worst = SkipReason::ALL.iter().filter(|r| r.is_unreadable()).rev().max_by_key(by_reason);
+    if let (1.., Some(worst)) = (count, worst) {
+        list.push(Warning::Unreadable { count, of, worst: *worst });
+    }
+    for source in &summary.sources {
+        let file = source.name.as_str();
+        if let Some(damage) = &source.damage {
+            list.push(Warning::Damaged { file, at_byte: damage.at_byte, why: &damage.why });
+        }
+        if let Some(what) = source.foreign {
+            list.push(Warning::Foreign { file, what });
+        }
+        if source.detected.as_ref().is_some_and(|detected| detected.ambiguous) {
+            list.push(Warning::Ambiguous { file });
+        }
+    }
+    list.extend(summary.repeated.iter().map(|file| Warning::Repeated { file }));
+    let formats = || summary.sources.iter().filter_map(|source| source.detected.as_ref());
+    let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
+    let sources = count(formats().filter(|detected| detected.format.stamps_completion()).count());
+    if sources > 0 {
+        list.push(Warning::StampedAtEnd { sources, of: count(formats().count()) });
+    }
+    list
+}
+
+fn about_requests<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
+    let Material { traffic, summary, .. } = material;
+    let mut list: Vec<Warning<'a>> = material.proxies.map(Warning::Proxies).into_iter().collect();
+    let of = summary.sum(|counts| counts.requests);
+    let limited = summary.sum(|counts| counts.limited);
+    if limited > 0 {
+        let unavailable = summary.sum(|counts| counts.unavailable);
+        list.push(Warning::AlreadyLimited { limited, unavailable, of });
+    }
+    for totals in material.totals {
+        match (totals.key.as_str(), totals.missing) {
+            (_, 0) => {}
+            ("ip", count) => list.push(Warning::NoAddress { count, of }),
+            (key, count) if count == of => list.push(Warning::KeyMissing { key }),
+            _ => {}
+        }
+    }
+    let used: std::collections::BTreeSet<u32> = traffic.events.places.iter().copied().collect();
+    for (place, route) in (0..NONE).zip(material.routes) {
+        if of > 0 && !used.contains(&place) {
+            list.push(Warning::RouteUnused { route: &route.name });
+        }
+    }
+    let times = &traffic.events.times_us;
+    if let (Some(first), Some(last)) = (times.first(), times.last()) {
+        let period_us = last - first;
+        let too_long = material.windows_us.iter().find(|window| **window > period_us);
+        if let Some(window_us) = too_long {
+            list.push(Warning::ShortLog { period_us, window_us: *window_us });
+        }
+    }
+    list
+}

@@ -1,0 +1,150 @@
+//! Every number of a report is rounded and formatted here.
+
+use serde::{Serialize, Serializer};
+use shadowcap_engine::units::bracket::Bracket;
+use shadowcap_engine::units::decimal;
+
+/// A number, or a bracket where only two ends are known.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub(crate) enum Bracketed<T> {
+    /// Known exactly.
+    Exact(T),
+    /// Between two ends, both possible as far as is known.
+    Between {
+        /// Least.
+        lo: T,
+        /// Greatest.
+        hi: T,
+        /// How well the ends are known.
+        kind: Kind,
+    },
+}
+
+/// How well the ends of a bracket are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// The truth lies inside, whatever the input.
+    Proven,
+    /// Least and greatest of some arrangements.
+    Sampled,
+    /// Follows from an assumption.
+    Assumed,
+}
+
+impl<T: Copy> Bracketed<T> {
+    /// From the engine's bracket, each end converted.
+    pub(crate) fn new<S: Copy + PartialEq>(bracket: Bracket<S>, convert: impl Fn(S) -> T) -> Self {
+        use shadowcap_engine::units::bracket::BracketKind;
+        if bracket.is_exact() {
+            return Self::Exact(convert(bracket.lo));
+        }
+        let kind = match bracket.kind {
+            BracketKind::Proven => Kind::Proven,
+            BracketKind::Sampled => Kind::Sampled,
+            BracketKind::Assumed => Kind::Assumed,
+        };
+        Self::Between { lo: convert(bracket.lo), hi: convert(bracket.hi), kind }
+    }
+
+    /// Both ends.
+    pub(crate) fn ends(&self) -> (T, T) {
+        match self {
+            Self::Exact(value) => (*value, *value),
+            Self::Between { lo, hi, .. } => (*lo, *hi),
+        }
+    }
+}
+
+/// A decimal kept as thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(transparent))]
+pub(crate) struct Thousandths(#[cfg_attr(test, schemars(with = "f64"))] pub(crate) u64);
+
+impl Serialize for Thousandths {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let whole = u32::try_from(self.0).unwrap_or(u32::MAX);
+        // the quotient is the double nearest to the decimal, so it prints as the decimal
+        serializer.serialize_f64(f64::from(whole) / 1000.0)
+    }
+}
+
+/// `1234567` → `1,234,567`.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A bracket of counts: `12` or `12–17`.
+pub(super) fn range(bracket: &Bracketed<u32>) -> String {
+    match bracket.ends() {
+        (lo, hi) if lo == hi => grouped(u64::from(lo)),
+        (lo, hi) => format!("{}\u{2013}{}", grouped(u64::from(lo)), grouped(u64::from(hi))),
+    }
+}
+
+/// A bracket of factors with two decimals: `1.67×` or `1.00–2.00×`.
+pub(super) fn factor(bracket: &Bracketed<Thousandths>) -> String {
+    let two = |value: Thousandths| {
+        let hundredths = decimal::ratio(value.0, 10, 0).unwrap_or(0);
+        format!("{}.{:02}", hundredths / 100, hundredths % 100)
+    };
+    match bracket.ends() {
+        (lo, hi) if two(lo) == two(hi) => format!("{}\u{d7}", two(lo)),
+        (lo, hi) => format!("{}\u{2013}{}\u{d7}", two(lo), two(hi)),
+    }
+}
+
+/// A share as a percentage with one decimal; what is not 0 or all never looks as if it were.
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    let tenths = decimal::ratio(part.saturating_mul(100), whole, 1).unwrap_or(0);
+    match tenths {
+        0 if part > 0 => "under 0.1 %".to_owned(),
+        1000 if part < whole => "over 99.9 %".to_owned(),
+        _ => format!("{}.{} %", tenths / 10, tenths % 10),
+    }
+}
+
+/// One thing, several things.
+pub(super) fn plural(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_as_people_read_them() {
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(
+            (grouped(0), grouped(999), grouped(1000)),
+            ("0".into(), "999".into(), "1,000".into())
+        );
+        assert_eq!(range(&Bracketed::new(Bracket::proven(12_u32, 1700), |n| n)), "12\u{2013}1,700");
+        assert_eq!(percent(1, 3), "33.3 %");
+        assert_eq!(percent(1, 100_000), "under 0.1 %");
+        assert_eq!(percent(99_999, 100_000), "over 99.9 %");
+        assert_eq!((percent(0, 5), percent(5, 5)), ("0.0 %".into(), "100.0 %".into()));
+        let wide = Bracket::proven(1000_u64, 1996);
+        assert_eq!(factor(&Bracketed::new(wide, Thousandths)), "1.00\u{2013}2.00\u{d7}");
+    }
+
+    #[test]
+    fn decimals_print_without_noise() {
+        for (thousandths, text) in [(1000, "1.0"), (1067, "1.067"), (1999, "1.999"), (100, "0.1")] {
+            assert_eq!(serde_json::to_string(&Thousandths(thousandths)).unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The report as tables for a terminal, or for any plain text.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use shadowcap_engine::units::span;
+
+use super::model::{Input, Measure, Report, Seconds};
+use super::number::{factor, grouped, plural, range};
+
+/// Rows of the table of files before the rest is summed up.
+const MOST_FILES: usize = 12;
+/// Windows shown for each route, microseconds: few enough for one line.
+const ROUTE_WINDOWS_US: [i64; 3] = [span::SECOND_US, span::MINUTE_US, span::HOUR_US];
+
+/// How tables look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    /// Whether to colour.
+    pub(crate) color: bool,
+    /// Columns.
+    pub(crate) width: u16,
+}
+
+impl Look {
+    fn paint(&self, style: Style, text: &str) -> String {
+        if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    fn heading(&self, text: &str) -> String {
+        self.paint(Style::new().bold(), text)
+    }
+
+    fn table(&self, header: &[&str]) -> Table {
+        let mut table = Table::new();
+        table.load_preset(UTF8_HORIZONTAL_ONLY);
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(self.width);
+        table.set_header(header.iter().copied());
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        table
+    }
+}
+
+/// Writes the whole report.
+pub(crate) fn write(report: &Report, look: &Look) -> String {
+    let mut out = String::new();
+    opening(&mut out, report, look);
+    files(&mut out, &report.input, look);
+    skipped(&mut out, &report.input, look);
+    for key in &report.keys {
+        let rows: Vec<&Measure> = report.measure.iter().filter(|row| row.key == key.key).collect();
+        peaks(&mut out, &rows, look);
+        routes(&mut out, &rows, look);
+    }
+    out
+}
+
+/// One line that says what this is about, then every warning.
+fn opening(out: &mut String, report: &Report, look: &Look) {
+    let input = &report.input;
+    let clients = report.keys.first().map_or(0, |key| key.distinct);
+    let mut line = format!(
+        "{} from {}",
+        plural(input.requests, "request", "requests"),
+        plural(clients, "client address", "client addresses"),
+    );
+    if let (Some(first), Some(last)) = (&input.first, &input.last) {
+        let _ = write!(line, ", {} to {} UTC", seconds(first), seconds(last));
+    }
+    let _ = writeln!(out, "{}", look.heading(&line));
+    for warning in &input.warnings {
+        let code = look.paint(AnsiColor::Yellow.on_default(), warning.code);
+        out.push_str(&wrapped(
+            &format!("{code}  {}", warning.text),
+            look.width,
+            warning.code.len() + 2,
+        ));
+    }
+}
+
+/// `2015-05-17T10:05:03.000000Z` → `2015-05-17 10:05:03`.
+fn seconds(rfc3339: &str) -> String {
+    rfc3339.chars().take(19).map(|c| if c == 'T' { ' ' } else { c }).collect()
+}
+
+/// Breaks a paragraph at blanks, with later lines indented.
+fn wrapped(text: &str, width: u16, indent: usize) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > usize::from(width) {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            used = indent;
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += length;
+    }
+    out.push('\n');
+    out
+}
+
+fn files(out: &mut String, input: &Input, look: &Look) {
+    let mut table = look.table(&["file", "format", "lines", "requests", "skipped"]);
+    for column in table.column_iter_mut().skip(1).take(1) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    for source in input.sources.iter().take(MOST_FILES) {
+        let format = source.format.or(source.foreign).unwrap_or("empty");
+        let format =
+            source.compression.map_or_else(|| format.to_owned(), |c| format!("{format}, {c}"));
+        let skipped = source.lines - source.requests;
+        let counts = [source.lines, source.requests, skipped].map(grouped);
+        table.add_row([source.file.clone(), format].into_iter().chain(counts));
+    }
+    let _ = writeln!(out, "\n{}\n{table}", look.heading("What was read"));
+    if let Some(more) = input.sources.len().checked_sub(MOST_FILES).filter(|more| *more > 0) {
+        let _ = writeln!(
+            out,
+            "and {more} more files: {} lines, {} requests in all",
+            grouped(input.lines),
+            grouped(input.requests)
+        );
+    }
+    if let [source] = input.sources.as_slice()
+        && let Some(reason) = &source.format_reason
+    {
+        let _ = writeln!(out, "format: {reason}");
+    }
+    if input.out_of_order > 0 {
+        let _ = writeln!(
+            out,
+            "{} behind a later one in their file and were sorted",
+            if input.out_of_order == 1 {
+                "1 request stood".to_owned()
+            } else {
+                format!("{} requests stood", grouped(input.out_of_order))
+            }
+        );
+    }
+}
+
+fn skipped(out: &mut String, input: &Input, look: &Look) {
+    if input.skipped.is_empty() {
+        return;
+    }
+    let mut table = look.table(&["reason", "lines", "first example"]);
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    for skipped in &input.skipped {
+        let example = skipped.example.as_ref().map_or_else(String::new, |example| {
+            format!("{}:{}  {}", example.file, example.line, example.text)
+        });
+        table.add_row([skipped.reason.to_owned(), grouped(skipped.count), example]);
+    }
+    let _ = writeln!(out, "\n{}\n{table}", look.heading("Lines that are no requests"));
+}
+
+/// The most requests of a key in any window, over keys.
+fn peaks(out: &mut String, rows: &[&Measure], look: &Look) {
+    let all: Vec<&&Measure> = rows.iter().filter(|row| row.route == "*").collect();
+    let Some(first) = all.first() else { return };
+    let title = format!(
+        "Requests per {} in any window of time ({} {}s)",
+        first.key,
+        grouped(first.keys),
+        first.key
+    );
+    let mut table = look.table(&[
+        "window",
+        "p50",
+        "p90",
+        "p99",
+        "p99.9",
+        "most",
+        "by calendar",
+        "understated",
+        "busiest",
+    ]);
+    for row in &all {
+        table.add_row([
+            window(row.window_s),
+            range(&row.peak.p50),
+            range(&row.peak.p90),
+            range(&row.peak.p99),
+            range(&row.peak.p999),
+            range(&row.peak.max),
+            grouped(u64::from(row.calendar.max)),
+            factor(&row.understated.max),
+            row.busiest.clone().unwrap_or_default(),
+        ]);
+    }
+    let _ = writeln!(out, "\n{}\n{table}", look.heading(&title));
+    out.push_str(&wrapped(NOTES, look.width, 0));
+}
+
+/// What the columns mean, for whoever reads the table for the first time.
+const NOTES: &str = "p99: 99 % of keys never sent more than this within the window, wherever it begins. \
+by calendar: the most in a window aligned to the clock, as dashboards count; understated: the most by which \
+that falls short for a key. a\u{2013}b: stamps are too coarse to tell, the truth lies between (proven).";
+
+/// One line per route: p99 and most, for a few windows.
+fn routes(out: &mut String, rows: &[&Measure], look: &Look) {
+    let mut names: Vec<&str> = Vec::new();
+    for row in rows.iter().filter(|row| row.route != "*") {
+        if !names.contains(&row.route.as_str()) {
+            names.push(&row.route);
+        }
+    }
+    let Some(first) = rows.first().filter(|_| !names.is_empty()) else { return };
+    let keys = format!("{}s", first.key);
+    let mut header = vec!["route".to_owned(), "requests".to_owned(), keys];
+    for shown in ROUTE_WINDOWS_US {
+        let name = span::format(shown);
+        header.push(format!("{name} p99"));
+        header.push(format!("{name} most"));
+    }
+    let mut table = look.table(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    for name in &names {
+        let of_route: Vec<&&Measure> = rows.iter().filter(|row| row.route == *name).collect();
+        let Some(any) = of_route.first() else { continue };
+        let mut cells = vec![(*name).to_owned(), grouped(any.requests), grouped(any.keys)];
+        for shown in ROUTE_WINDOWS_US {
+            let row = of_route.iter().find(|row| row.window_s.us == shown);
+            cells.push(row.map_or_else(String::new, |row| range(&row.peak.p99)));
+            cells.push(row.map_or_else(String::new, |row| range(&row.peak.max)));
+        }
+        table.add_row(cells);
+    }
+    let _ = writeln!(out, "\n{}\n{table}", look.heading(&format!("By route, per {}", first.key)));
+}
+
+fn window(seconds: Seconds) -> String {
+    span::format(seconds.us)
+}

@@ -1,0 +1,165 @@
+//! Every doubt the report has about itself: one list, one stable code and one text each, with what to
+//! do about it.
+
+use std::fmt;
+
+use shadowcap_engine::format::foreign::Foreign;
+use shadowcap_engine::format::skip::SkipReason;
+use shadowcap_engine::measure::proxies::Proxies;
+use shadowcap_engine::units::span;
+
+use super::model;
+use super::number::{grouped, percent, plural};
+
+/// Something to know before trusting the numbers.
+#[derive(Debug)]
+pub(super) enum Warning<'a> {
+    /// No line was a request.
+    Empty { lines: u64 },
+    /// Lines that were meant to be requests could not be read.
+    Unreadable { count: u64, of: u64, worst: SkipReason },
+    /// The addresses look like proxies.
+    Proxies(&'a Proxies),
+    /// Stamps are taken when responses end.
+    StampedAtEnd { sources: u64, of: u64 },
+    /// Nothing told nginx from Apache.
+    Ambiguous { file: &'a str },
+    /// An archive broke off.
+    Damaged { file: &'a str, at_byte: u64, why: &'a str },
+    /// A file in a folder is no access log.
+    Foreign { file: &'a str, what: Foreign },
+    /// A limiter was at work already.
+    AlreadyLimited { limited: u64, unavailable: u64, of: u64 },
+    /// Requests have no client address.
+    NoAddress { count: u64, of: u64 },
+    /// A file was named more than once.
+    Repeated { file: &'a str },
+    /// The log is shorter than a window.
+    ShortLog { period_us: i64, window_us: i64 },
+    /// A key is in no request.
+    KeyMissing { key: &'a str },
+    /// A route matches no request.
+    RouteUnused { route: &'a str },
+}
+
+impl Warning<'_> {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Empty { .. } => "SC101",
+            Self::Unreadable { .. } => "SC102",
+            Self::Proxies(_) => "SC103",
+            Self::StampedAtEnd { .. } => "SC104",
+            Self::Ambiguous { .. } => "SC105",
+            Self::Damaged { .. } => "SC106",
+            Self::Foreign { .. } => "SC107",
+            Self::AlreadyLimited { .. } => "SC108",
+            Self::NoAddress { .. } => "SC109",
+            Self::Repeated { .. } => "SC110",
+            Self::ShortLog { .. } => "SC111",
+            Self::KeyMissing { .. } => "SC112",
+            Self::RouteUnused { .. } => "SC113",
+        }
+    }
+
+    /// The warning as the report holds it.
+    pub(super) fn entry(&self) -> model::Warning {
+        model::Warning { code: self.code(), text: self.to_string() }
+    }
+}
+
+impl fmt::Display for Warning<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty { lines: 0 } => {
+                write!(f, "there is nothing to measure: the input is empty")
+            }
+            Self::Empty { lines } => {
+                write!(
+                    f,
+                    "there is nothing to measure: none of {} is a request",
+                    plural(*lines, "line", "lines")
+                )
+            }
+            Self::Unreadable { count, of, worst } => write!(
+                f,
+                "{} ({} of all meant to be requests) could not be read, most for the reason {}; the examples show where",
+                plural(*count, "line", "lines"),
+                percent(*count, *of),
+                worst.name()
+            ),
+            Self::Proxies(proxies) => write_proxies(f, proxies),
+            Self::StampedAtEnd { sources, of } => write!(
+                f,
+                "{} of {} stamped when the response ended: requests arrived earlier, slow ones much earlier, so bursts may look spread out or gathered; log $msec and $request_time to know",
+                grouped(*sources),
+                if *of == 1 {
+                    "1 file is".to_owned()
+                } else {
+                    format!("{} files are", grouped(*of))
+                }
+            ),
+            Self::Ambiguous { file } => write!(
+                f,
+                "{file}: nothing tells whether nginx or Apache wrote it; nginx is assumed, whose stamps are less sure (say --format apache if it isn't)"
+            ),
+            Self::Damaged { file, at_byte, why } => write!(
+                f,
+                "{file}: breaks off after {} ({why}); all lines before that are used",
+                plural(*at_byte, "byte", "bytes")
+            ),
+            Self::Foreign { file, what } => {
+                write!(f, "{file}: left out, since it is {}", what.describe())
+            }
+            Self::AlreadyLimited { limited, unavailable, of } => write!(
+                f,
+                "{} ({}) answered 429{}: a limiter was at work, so clients were slower than they would have been",
+                if *limited == 1 {
+                    "1 request was".to_owned()
+                } else {
+                    format!("{} requests were", grouped(*limited))
+                },
+                percent(*limited, *of),
+                match unavailable {
+                    0 => String::new(),
+                    count => format!(
+                        " and {} 503, which nginx's limiter answers by default",
+                        grouped(*count)
+                    ),
+                }
+            ),
+            Self::NoAddress { count, of } => write!(
+                f,
+                "{} ({}) no client address (a host name, unix: or -) and no key ip; --define-key client=client tells them apart by name",
+                if *count == 1 {
+                    "1 request has".to_owned()
+                } else {
+                    format!("{} requests have", grouped(*count))
+                },
+                percent(*count, *of)
+            ),
+            Self::Repeated { file } => write!(f, "{file}: named more than once, read once"),
+            Self::ShortLog { period_us, window_us } => write!(
+                f,
+                "the log covers {}, so windows from {} on hold only what it has",
+                span::format_period(*period_us),
+                span::format(*window_us)
+            ),
+            Self::KeyMissing { key } => write!(f, "no request has the key {key}"),
+            Self::RouteUnused { route } => write!(
+                f,
+                "no request matches the route {route} (paths are compared percent-decoded, without the query)"
+            ),
+        }
+    }
+}
+
+fn write_proxies(f: &mut fmt::Formatter<'_>, proxies: &Proxies) -> fmt::Result {
+    let Proxies { kind, addresses, requests, of } = proxies;
+    let addresses = plural(u64::try_from(*addresses).unwrap_or(u64::MAX), "address", "addresses");
+    let whose = if kind == "private" { "private".to_owned() } else { format!("{kind}'s") };
+    write!(
+        f,
+        "{addresses} in {whose} space carry {} of the requests and look like proxies: the peaks are theirs, not the clients'. Log the client's address, with nginx's realip module, Apache's mod_remoteip or by $http_x_forwarded_for",
+        percent(*requests, *of)
+    )
+}

@@ -164,6 +164,7 @@ pub(crate) struct Warning {
 
 /// A key.
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are the report's")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Key {
     /// Its name.

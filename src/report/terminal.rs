@@ -3,15 +3,18 @@
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
-use shadowcap_engine::units::span;
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent};
+use shadowcap_engine::units::bracket::Bracket;
+use shadowcap_engine::units::{decimal, span};
 
 use super::model::{Input, Measure, Report, Seconds};
-use super::number::{factor, grouped, plural, range};
+use super::number::{Bracketed, Thousandths, factor, grouped, plural, range};
 
 /// Rows of the table of files before the rest is summed up.
 const MOST_FILES: usize = 12;
+/// Characters of a path that are shown.
+const LONGEST_PATH: usize = 48;
 /// Windows shown for each route, microseconds: few enough for one line.
 const ROUTE_WINDOWS_US: [i64; 3] = [span::SECOND_US, span::MINUTE_US, span::HOUR_US];
 
@@ -25,17 +28,19 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    fn paint(&self, style: Style, text: &str) -> String {
+    fn paint(self, style: Style, text: &str) -> String {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
-    fn heading(&self, text: &str) -> String {
+    fn heading(self, text: &str) -> String {
         self.paint(Style::new().bold(), text)
     }
 
-    fn table(&self, header: &[&str]) -> Table {
+    fn table(self, header: &[&str]) -> Table {
         let mut table = Table::new();
-        table.load_preset(UTF8_HORIZONTAL_ONLY);
+        table.load_preset(NOTHING);
+        table.set_style(TableComponent::HeaderLines, '\u{2500}');
+        table.set_style(TableComponent::MiddleHeaderIntersections, '\u{2500}');
         table.set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(self.width);
         table.set_header(header.iter().copied());
@@ -47,7 +52,7 @@ impl Look {
 }
 
 /// Writes the whole report.
-pub(crate) fn write(report: &Report, look: &Look) -> String {
+pub(crate) fn write(report: &Report, look: Look) -> String {
     let mut out = String::new();
     opening(&mut out, report, look);
     files(&mut out, &report.input, look);
@@ -61,7 +66,7 @@ pub(crate) fn write(report: &Report, look: &Look) -> String {
 }
 
 /// One line that says what this is about, then every warning.
-fn opening(out: &mut String, report: &Report, look: &Look) {
+fn opening(out: &mut String, report: &Report, look: Look) {
     let input = &report.input;
     let clients = report.keys.first().map_or(0, |key| key.distinct);
     let mut line = format!(
@@ -109,7 +114,16 @@ fn wrapped(text: &str, width: u16, indent: usize) -> String {
     out
 }
 
-fn files(out: &mut String, input: &Input, look: &Look) {
+/// The end of a path, where the names that differ are.
+fn tail(path: &str) -> String {
+    let length = path.chars().count();
+    match length.checked_sub(LONGEST_PATH) {
+        None | Some(0) => path.to_owned(),
+        Some(cut) => ['\u{2026}'].into_iter().chain(path.chars().skip(cut + 1)).collect(),
+    }
+}
+
+fn files(out: &mut String, input: &Input, look: Look) {
     let mut table = look.table(&["file", "format", "lines", "requests", "skipped"]);
     for column in table.column_iter_mut().skip(1).take(1) {
         column.set_cell_alignment(CellAlignment::Left);
@@ -120,13 +134,14 @@ fn files(out: &mut String, input: &Input, look: &Look) {
             source.compression.map_or_else(|| format.to_owned(), |c| format!("{format}, {c}"));
         let skipped = source.lines - source.requests;
         let counts = [source.lines, source.requests, skipped].map(grouped);
-        table.add_row([source.file.clone(), format].into_iter().chain(counts));
+        table.add_row([tail(&source.file), format].into_iter().chain(counts));
     }
     let _ = writeln!(out, "\n{}\n{table}", look.heading("What was read"));
     if let Some(more) = input.sources.len().checked_sub(MOST_FILES).filter(|more| *more > 0) {
         let _ = writeln!(
             out,
-            "and {more} more files: {} lines, {} requests in all",
+            "and {}: {} lines, {} requests in all",
+            plural(u64::try_from(more).unwrap_or(u64::MAX), "more file", "more files"),
             grouped(input.lines),
             grouped(input.requests)
         );
@@ -149,7 +164,7 @@ fn files(out: &mut String, input: &Input, look: &Look) {
     }
 }
 
-fn skipped(out: &mut String, input: &Input, look: &Look) {
+fn skipped(out: &mut String, input: &Input, look: Look) {
     if input.skipped.is_empty() {
         return;
     }
@@ -167,15 +182,11 @@ fn skipped(out: &mut String, input: &Input, look: &Look) {
 }
 
 /// The most requests of a key in any window, over keys.
-fn peaks(out: &mut String, rows: &[&Measure], look: &Look) {
+fn peaks(out: &mut String, rows: &[&Measure], look: Look) {
     let all: Vec<&&Measure> = rows.iter().filter(|row| row.route == "*").collect();
     let Some(first) = all.first() else { return };
-    let title = format!(
-        "Requests per {} in any window of time ({} {}s)",
-        first.key,
-        grouped(first.keys),
-        first.key
-    );
+    let title =
+        format!("How fast one {} goes ({} in all, all routes)", first.key, grouped(first.keys));
     let mut table = look.table(&[
         "window",
         "p50",
@@ -184,7 +195,7 @@ fn peaks(out: &mut String, rows: &[&Measure], look: &Look) {
         "p99.9",
         "most",
         "by calendar",
-        "understated",
+        "short by",
         "busiest",
     ]);
     for row in &all {
@@ -196,7 +207,7 @@ fn peaks(out: &mut String, rows: &[&Measure], look: &Look) {
             range(&row.peak.p999),
             range(&row.peak.max),
             grouped(u64::from(row.calendar.max)),
-            factor(&row.understated.max),
+            factor(&short_by(row)),
             row.busiest.clone().unwrap_or_default(),
         ]);
     }
@@ -204,13 +215,23 @@ fn peaks(out: &mut String, rows: &[&Measure], look: &Look) {
     out.push_str(&wrapped(NOTES, look.width, 0));
 }
 
+/// By what factor the greatest calendar bin of any key falls short of the greatest peak of any key.
+fn short_by(row: &Measure) -> Bracketed<Thousandths> {
+    let (lo, hi) = row.peak.max.ends();
+    let of = |peak: u32| {
+        let ratio = decimal::ratio(u64::from(peak), u64::from(row.calendar.max), 3);
+        ratio.unwrap_or(0)
+    };
+    Bracketed::new(Bracket::proven(of(lo), of(hi)), Thousandths)
+}
+
 /// What the columns mean, for whoever reads the table for the first time.
-const NOTES: &str = "p99: 99 % of keys never sent more than this within the window, wherever it begins. \
-by calendar: the most in a window aligned to the clock, as dashboards count; understated: the most by which \
-that falls short for a key. a\u{2013}b: stamps are too coarse to tell, the truth lies between (proven).";
+const NOTES: &str = "p99: 99 % never sent more requests than this within the window, wherever it \
+begins. by calendar: the most that windows aligned to the clock show, as dashboards have them; short by: how \
+much that is too little. a\u{2013}b: stamps are too coarse to tell, the truth lies between (proven).";
 
 /// One line per route: p99 and most, for a few windows.
-fn routes(out: &mut String, rows: &[&Measure], look: &Look) {
+fn routes(out: &mut String, rows: &[&Measure], look: Look) {
     let mut names: Vec<&str> = Vec::new();
     for row in rows.iter().filter(|row| row.route != "*") {
         if !names.contains(&row.route.as_str()) {
@@ -237,7 +258,11 @@ fn routes(out: &mut String, rows: &[&Measure], look: &Look) {
         }
         table.add_row(cells);
     }
-    let _ = writeln!(out, "\n{}\n{table}", look.heading(&format!("By route, per {}", first.key)));
+    let _ = writeln!(
+        out,
+        "\n{}\n{table}",
+        look.heading(&format!("The same by route, per {}", first.key))
+    );
 }
 
 fn window(seconds: Seconds) -> String {

@@ -8,6 +8,7 @@ use shadowcap_engine::format::skip::SkipReason;
 use shadowcap_engine::measure::proxies::Proxies;
 use shadowcap_engine::units::span;
 
+use super::escape;
 use super::model;
 use super::number::{grouped, percent, plural};
 
@@ -63,7 +64,8 @@ impl Warning<'_> {
 
     /// The warning as the report holds it.
     pub(super) fn entry(&self) -> model::Warning {
-        model::Warning { code: self.code(), text: self.to_string() }
+        let text = escape::terminal(self.to_string().as_bytes());
+        model::Warning { code: self.code(), text }
     }
 }
 
@@ -112,30 +114,24 @@ impl fmt::Display for Warning<'_> {
             }
             Self::AlreadyLimited { limited, unavailable, of } => write!(
                 f,
-                "{} ({}) answered 429{}: a limiter was at work, so clients were slower than they would have been",
-                if *limited == 1 {
-                    "1 request was".to_owned()
-                } else {
-                    format!("{} requests were", grouped(*limited))
-                },
+                "{} ({}) {} answered 429{}: a limiter was at work, so clients were slower than they would have been",
+                plural(*limited, "request", "requests"),
                 percent(*limited, *of),
+                if *limited == 1 { "was" } else { "were" },
                 match unavailable {
                     0 => String::new(),
                     count => format!(
-                        " and {} 503, which nginx's limiter answers by default",
+                        ", {} 503, which nginx's limiter answers by default",
                         grouped(*count)
                     ),
                 }
             ),
             Self::NoAddress { count, of } => write!(
                 f,
-                "{} ({}) no client address (a host name, unix: or -) and no key ip; --define-key client=client tells them apart by name",
-                if *count == 1 {
-                    "1 request has".to_owned()
-                } else {
-                    format!("{} requests have", grouped(*count))
-                },
-                percent(*count, *of)
+                "{} ({}) {} no client address (a host name, unix: or -) and so no key ip; --define-key client=client tells them apart by name",
+                plural(*count, "request", "requests"),
+                percent(*count, *of),
+                if *count == 1 { "has" } else { "have" }
             ),
             Self::Repeated { file } => write!(f, "{file}: named more than once, read once"),
             Self::ShortLog { period_us, window_us } => write!(

@@ -50,7 +50,7 @@ pub fn scan(line: &[u8]) -> Result<Record<'_>, SkipReason> {
     })
 }
 
-/// Writes a record as this family does; `nginx` picks nginx's escapes and zero, else Apache's.
+/// Writes a record as this family does, its fields as they are; `stamp` goes between the brackets.
 ///
 /// # Errors
 /// What the sink reports.
@@ -100,7 +100,9 @@ fn opening(line: &[u8]) -> Result<Opening<'_>, SkipReason> {
     if let Some(address) = Address::parse(first) {
         return Ok(Opening { host: None, client: Client::Address(address), rest });
     }
-    if let Some((second, after)) = cut(rest, b' ') {
+    if let Some((second, after)) = cut(rest, b' ')
+        && is_host(first)
+    {
         if let Some(address) = Address::parse(second) {
             return Ok(Opening {
                 host: Some(first),
@@ -113,6 +115,11 @@ fn opening(line: &[u8]) -> Result<Opening<'_>, SkipReason> {
         }
     }
     Ok(Opening { host: None, client: named(first)?, rest })
+}
+
+/// A name or an address, with or without a port; not a list, as `X-Forwarded-For` is.
+fn is_host(text: &[u8]) -> bool {
+    text.iter().all(|b| b.is_ascii_alphanumeric() || b"._-:[]*".contains(b))
 }
 
 fn has_port(host: &[u8]) -> bool {
@@ -162,6 +169,12 @@ fn stamp(text: &[u8]) -> Option<(i64, &[u8])> {
     Some((instant_us, rest))
 }
 
+/// Names of months as both servers write them, whatever the locale.
+const MONTHS: [[u8; 3]; 12] = [
+    *b"Jan", *b"Feb", *b"Mar", *b"Apr", *b"May", *b"Jun", *b"Jul", *b"Aug", *b"Sep", *b"Oct",
+    *b"Nov", *b"Dec",
+];
+
 /// `dd/Mon/yyyy:hh:mm:ss ±zzzz` as an instant.
 fn clf_time(text: &[u8; 26]) -> Option<i64> {
     let [
@@ -195,21 +208,7 @@ fn clf_time(text: &[u8; 26]) -> Option<i64> {
     else {
         return None;
     };
-    let month = match &[m1, m2, m3] {
-        b"Jan" => 1,
-        b"Feb" => 2,
-        b"Mar" => 3,
-        b"Apr" => 4,
-        b"May" => 5,
-        b"Jun" => 6,
-        b"Jul" => 7,
-        b"Aug" => 8,
-        b"Sep" => 9,
-        b"Oct" => 10,
-        b"Nov" => 11,
-        b"Dec" => 12,
-        _ => return None,
-    };
+    let month = (1..).zip(MONTHS).find(|(_, name)| *name == [m1, m2, m3])?.0;
     let offset = i16::from(two(z1, z2)?) * 60 + i16::from(two(z3, z4)?);
     let offset_min = match sign {
         b'+' => offset,

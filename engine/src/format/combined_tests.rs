@@ -61,6 +61,9 @@ fn clients_without_an_address_are_requests_all_the_same() {
         let line = format!(r#"{client} - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.0" 200 1"#);
         assert_eq!(scan_text(&line).unwrap().client, Client::Named(client.as_bytes()));
     }
+    let list =
+        r#"10.0.0.1, 192.0.2.1 192.0.2.2 - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.0" 200 1"#;
+    assert_eq!(scan_text(list).unwrap_err(), SkipReason::BadAddress);
     for client in ["999.1.1.1", "1.2.3.4,", "<script>", "a=b"] {
         let line = format!(r#"{client} - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.0" 200 1"#);
         assert_eq!(scan_text(&line).unwrap_err(), SkipReason::BadAddress, "{client}");

@@ -150,11 +150,14 @@ impl Tally {
         }
         let lower = name.to_ascii_lowercase();
         match (lower.contains("nginx"), lower.contains("apache") || lower.contains("httpd")) {
-            (true, false) => told(Format::NginxCombined, "its name says nginx; no line tells"),
-            (false, true) => told(shape, "its name says Apache; no line tells"),
+            (true, false) => told(Format::NginxCombined, "its name says nginx; no line proves it"),
+            (false, true) => told(shape, "its name says Apache; no line proves it"),
+            _ if self.evidence.apache_likely > 1 => {
+                told(shape, "idents or sizes for HEAD, which nginx rarely writes")
+            }
             _ => Detected {
                 format: Format::NginxCombined,
-                reason: "no line tells nginx from Apache".to_owned(),
+                reason: "nothing tells nginx from Apache".to_owned(),
                 ambiguous: true,
             },
         }

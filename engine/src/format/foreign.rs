@@ -7,7 +7,7 @@ use super::text::cut;
 pub enum Foreign {
     /// nginx's error log.
     NginxError,
-    /// Amazon CloudFront's standard log.
+    /// Amazon `CloudFront`'s standard log.
     CloudFront,
     /// AWS WAF's JSON log.
     AwsWaf,
@@ -95,7 +95,19 @@ pub fn recognise_line(line: &[u8]) -> Option<Foreign> {
     if line.starts_with(b"{") && memchr::memmem::find(line, b"\"webaclId\"").is_some() {
         return Some(Foreign::AwsWaf);
     }
-    is_nginx_error(line).then_some(Foreign::NginxError)
+    if is_nginx_error(line) {
+        return Some(Foreign::NginxError);
+    }
+    is_apache_error(line).then_some(Foreign::Unknown)
+}
+
+/// `[Day Mon dd hh:mm:ss.uuuuuu yyyy] [module:level] `
+fn is_apache_error(line: &[u8]) -> bool {
+    let Some((stamp, rest)) = line.strip_prefix(b"[").and_then(|rest| cut(rest, b']')) else {
+        return false;
+    };
+    let days: [&[u8]; 7] = [b"Mon ", b"Tue ", b"Wed ", b"Thu ", b"Fri ", b"Sat ", b"Sun "];
+    days.iter().any(|day| stamp.starts_with(day)) && rest.starts_with(b" [")
 }
 
 /// `yyyy/mm/dd hh:mm:ss [level] pid#tid: `
@@ -121,7 +133,7 @@ mod tests {
             recognise_bytes(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0"),
             Some(Foreign::Binary)
         );
-        assert_eq!(recognise_bytes(b"\0\0\0\0192.0.2.1 - - [x] \"GET\"\n"), None);
+        assert_eq!(recognise_bytes(b"\0\0\x00\x00192.0.2.1 - - [x] \"GET\"\n"), None);
         assert_eq!(recognise_bytes(b""), None);
         assert_eq!(recognise_bytes(b"caf\xe9 \xff\n"), None);
     }
@@ -134,6 +146,10 @@ mod tests {
         );
         assert_eq!(recognise_line(b"#Fields: date time s-ip"), Some(Foreign::IisW3c));
         assert_eq!(recognise_line(b"{\"webaclId\":\"x\"}"), Some(Foreign::AwsWaf));
+        assert_eq!(
+            recognise_line(b"[Fri Oct 08 12:00:00.123456 2021] [core:error] [pid 7] x"),
+            Some(Foreign::Unknown)
+        );
         assert_eq!(recognise_line(b"192.0.2.1 - - ["), None);
     }
 }

@@ -75,7 +75,7 @@ mod tests {
 
     fn brute_calendar(times: &[i64], window: i64) -> u32 {
         let bins: std::collections::BTreeMap<i64, u32> =
-            times.iter().fold(Default::default(), |mut bins, time| {
+            times.iter().fold(std::collections::BTreeMap::new(), |mut bins, time| {
                 *bins.entry(time.div_euclid(window)).or_default() += 1;
                 bins
             });

@@ -150,7 +150,7 @@ fn of_group(
             let cells = || table.iter().skip(at).step_by(width).copied();
             let peak_lo = Percentiles::of(cells().map(|cell| cell.lo))?;
             let peak_hi = Percentiles::of(cells().map(|cell| cell.hi))?;
-            let (understated_p50, understated_max) = understated(cells())?;
+            let (understated_p50, understated_max) = understated(&cells())?;
             Some(Measure {
                 key: spec.name.clone(),
                 place: place.cloned(),
@@ -188,7 +188,7 @@ fn bracketed(lo: &Percentiles<u32>, hi: &Percentiles<u32>) -> Percentiles<Bracke
 }
 
 fn understated(
-    cells: impl Iterator<Item = KeyPeaks> + Clone,
+    cells: &(impl Iterator<Item = KeyPeaks> + Clone),
 ) -> Option<(Bracket<u64>, Bracket<u64>)> {
     let ends = |pick: fn(KeyPeaks) -> u32| {
         let mut sorted: Vec<u64> = cells.clone().map(|cell| cell.understated(pick(cell))).collect();

@@ -63,14 +63,12 @@ fn cdn(loads: impl Iterator<Item = (Address, u64)>, all: u64) -> Option<Proxies>
     let mut found: Vec<Proxies> = Vec::new();
     for (address, load) in loads {
         let Some(kind) = provider(&ranges, address) else { continue };
-        match found.iter_mut().find(|proxies| proxies.kind == kind) {
-            Some(proxies) => {
-                proxies.addresses += 1;
-                proxies.requests += load;
-            }
-            None => {
-                found.push(Proxies { kind: kind.to_owned(), addresses: 1, requests: load, of: all })
-            }
+        if let Some(proxies) = found.iter_mut().find(|proxies| proxies.kind == kind) {
+            proxies.addresses += 1;
+            proxies.requests += load;
+        } else {
+            let kind = kind.to_owned();
+            found.push(Proxies { kind, addresses: 1, requests: load, of: all });
         }
     }
     found.into_iter().find(|proxies| proxies.requests * 2 >= all)

@@ -1,5 +1,5 @@
 //! Paths as a server sees them before it picks a location: percent-decoded once, dot segments and
-//! doubled slashes resolved (nginx, "merge_slashes" and its URI normalisation; RFC 3986, 5.2.4).
+//! doubled slashes resolved (nginx, `merge_slashes` and its URI normalisation; RFC 3986, 5.2.4).
 
 use std::borrow::Cow;
 

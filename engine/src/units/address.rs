@@ -69,8 +69,8 @@ impl From<IpAddr> for Address {
     }
 }
 
-impl From<&Address> for Address {
-    fn from(address: &Address) -> Self {
+impl From<&Self> for Address {
+    fn from(address: &Self) -> Self {
         *address
     }
 }

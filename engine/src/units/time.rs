@@ -56,7 +56,9 @@ fn days_in_month(year: u16, month: u8) -> Option<u8> {
     match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => Some(31),
         4 | 6 | 9 | 11 => Some(30),
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => Some(29),
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            Some(29)
+        }
         2 => Some(28),
         _ => None,
     }

@@ -102,7 +102,7 @@ pub(crate) struct OutputArgs {
     /// Show no progress
     #[arg(long)]
     pub(crate) no_progress: bool,
-    /// Colour the tables (NO_COLOR is honoured)
+    /// Colour the tables (`NO_COLOR` is honoured)
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     pub(crate) color: ColorArg,
 }

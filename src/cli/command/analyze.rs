@@ -73,7 +73,7 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
     });
     progress.clear();
     let too_many_bad = report.too_many_bad;
-    let tables = job.tables.map(|look| terminal::write(&report.document, &look));
+    let tables = job.tables.map(|look| terminal::write(&report.document, look));
     if let Some(target) = job.json {
         target.finish(&json::write(&report.document))?;
     }

@@ -149,7 +149,7 @@ mod tests {
         let mut text = vec![0; 50_000];
         text.extend_from_slice(b"line\n");
         assert_eq!(blocks_of(&text, 100, 1000).concat(), b"line\n");
-        assert_eq!(blocks_of(&[0; 50_000], 100, 1000).concat(), b"\0");
+        assert_eq!(blocks_of(&vec![0; 50_000], 100, 1000).concat(), b"\0");
     }
 
     proptest! {

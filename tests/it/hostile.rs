@@ -1,0 +1,120 @@
+//! Logs that were written to harm: damaged archives, escape sequences, endless lines, padding.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+
+use crate::support::{Folder, line, report, run, stdout};
+
+const TIME: &str = "01/Jun/2024:12:00:00 +0000";
+
+fn good(count: usize) -> String {
+    line("192.0.2.1", TIME, "GET / HTTP/1.1", 200).repeat(count)
+}
+
+fn skipped(report: &Value) -> Vec<(String, u64)> {
+    let list = report["input"]["skipped"].as_array().unwrap();
+    list.iter()
+        .map(|s| (s["reason"].as_str().unwrap().to_owned(), s["count"].as_u64().unwrap()))
+        .collect()
+}
+
+#[test]
+fn nothing_from_a_log_reaches_the_terminal_unescaped() {
+    let folder = Folder::new();
+    let escape = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}";
+    let mut log = good(100);
+    log.push_str(&line("192.0.2.2", TIME, &format!("GET /{escape} HTTP/1.1"), 200).repeat(200));
+    log.push_str(&line("192.0.2.3", TIME, &format!("{escape} /x"), 200));
+    log.push_str(&format!("{escape}\n"));
+    let path = folder.write(&format!("{escape}.log"), &log);
+    for arguments in
+        [vec!["analyze", &path], vec!["analyze", &path, "--reveal", "--define-key", "p=path"]]
+    {
+        let output = run(&arguments);
+        for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+            let text = String::from_utf8(bytes.clone()).unwrap();
+            let odd: Vec<char> = text
+                .chars()
+                .filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}')
+                .collect();
+            assert!(odd.is_empty(), "{name}: {odd:?}");
+        }
+        assert!(!output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn an_archive_that_breaks_off_gives_all_lines_before_the_break() {
+    let folder = Folder::new();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
+    encoder.write_all(good(1000).as_bytes()).unwrap();
+    let mut bytes = encoder.finish().unwrap();
+    bytes.truncate(bytes.len() / 2);
+    let report = report(&[&folder.write("cut.gz", &bytes), "--max-bad", "100%"]);
+    let requests = report["input"]["requests"].as_u64().unwrap();
+    assert!((300..700).contains(&requests), "{requests}");
+    assert_eq!(skipped(&report), [("archive-damaged".to_owned(), 1)]);
+    let warnings = report["input"]["warnings"].to_string();
+    assert!(warnings.contains("breaks off after"), "{warnings}");
+    assert_eq!(report["input"]["lines"], requests + 1);
+}
+
+#[test]
+fn endless_lines_padding_and_blank_lines_are_counted() {
+    let folder = Folder::new();
+    let mut log = "\u{feff}".as_bytes().to_vec();
+    log.extend(good(2).bytes());
+    log.extend([b'x'; 70_000]);
+    log.extend(b"\n\n  \n# comment\n");
+    log.extend([0; 40]);
+    log.extend(b"\n");
+    log.extend([0; 5000]);
+    log.extend(good(1).replace('\n', "\r\n").bytes());
+    log.extend(good(1).trim_end().bytes());
+    let report = report(&[&folder.write("odd.log", &log), "--max-line", "64KiB"]);
+    assert_eq!(report["input"]["requests"], 4);
+    let expected = [("blank", 2), ("comment", 1), ("too-long", 1), ("nul-padding", 1)];
+    assert_eq!(skipped(&report), expected.map(|(reason, count)| (reason.to_owned(), count)));
+    assert_eq!(report["input"]["lines"], 9);
+}
+
+#[test]
+fn a_period_can_be_cut_out() {
+    let folder = Folder::new();
+    let mut log = good(3);
+    log.push_str(&line("192.0.2.1", "01/Jun/2024:12:00:01 +0000", "GET / HTTP/1.1", 200));
+    log.push_str(&line("192.0.2.1", "01/Jun/2024:12:00:02 +0000", "GET / HTTP/1.1", 200));
+    let path = folder.write("a.log", log);
+    let period = ["--from", "2024-06-01T12:00:01Z", "--to", "2024-06-01T14:00:02+02:00"];
+    let report = report(&[&[path.as_str()], period.as_slice()].concat());
+    assert_eq!(report["input"]["requests"], 1);
+    assert_eq!(skipped(&report), [("out-of-range".to_owned(), 4)]);
+}
+
+#[test]
+fn pseudonyms_hide_addresses_and_stay_the_same_for_a_key() {
+    let folder = Folder::new();
+    let log = folder.write("a.log", good(3));
+    let longer = folder.write("b.log", good(4));
+    let key = folder.write("key", "0123456789abcdef");
+    let busiest = |arguments: &[&str]| report(arguments)["measure"][0]["busiest"].to_string();
+    assert!(!stdout(&run(&["analyze", &log])).contains("192.0.2.1"));
+    assert_eq!(busiest(&[&log]), busiest(&[&log]));
+    assert_ne!(busiest(&[&log]), busiest(&[&longer]));
+    let keyed = |log: &str| busiest(&[log, "--pseudonym-key", &key]);
+    assert_eq!(keyed(&log), keyed(&longer));
+    assert_eq!(busiest(&[&log, "--reveal"]), "\"ip:192.0.2.1\"");
+}
+
+#[test]
+fn proxies_are_named_as_such() {
+    let folder = Folder::new();
+    let lines: String =
+        (0..200).map(|n| line(&format!("10.0.0.{}", n % 3), TIME, "GET / HTTP/1.1", 200)).collect();
+    let warnings = report(&[&folder.write("a.log", lines)])["input"]["warnings"].to_string();
+    assert!(warnings.contains("3 addresses in private space carry 100.0 %"), "{warnings}");
+    assert!(warnings.contains("look like proxies"), "{warnings}");
+}

@@ -1,0 +1,12 @@
+//! The program as users meet it: one integration binary, one file per concern.
+
+mod brute;
+mod cases;
+mod corpus;
+mod first_contact;
+mod hostile;
+mod property;
+mod readme;
+mod same_report;
+mod sample_log;
+mod support;

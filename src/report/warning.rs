@@ -70,6 +70,7 @@ impl Warning<'_> {
 }
 
 impl fmt::Display for Warning<'_> {
+    #[expect(clippy::too_many_lines, reason = "one list of texts, to be read as one")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty { lines: 0 } => {

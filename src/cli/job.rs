@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::thread::available_parallelism;
 
+use clap::ValueEnum;
 use shadowcap_engine::format::detect::{Choice, Format};
 use shadowcap_engine::format::writer_evidence::Writer;
 use shadowcap_engine::ingest::load::LoadOptions;
@@ -15,6 +16,7 @@ use shadowcap_engine::units::time;
 
 use crate::report::terminal::Look;
 
+use super::args::value::DEFAULT_MAX_BAD;
 use super::args::{AnalyzeArgs, ColorArg, FormatArg, InputArgs, OutputArgs, SubjectArgs};
 use super::exit::Failure;
 use super::memory;
@@ -177,7 +179,8 @@ fn look(color: ColorArg) -> Look {
     }
 }
 
-/// Only what changes the result: not the logs' names, threads, or where the report goes.
+/// Only what changes the result: not the logs' names, threads, or where the report goes, nor what is
+/// in a secret.
 fn arguments(args: &AnalyzeArgs) -> Vec<String> {
     let mut list = vec!["analyze".to_owned()];
     let mut add = |flag: &str, value: String| list.push(format!("--{flag}={value}"));
@@ -198,6 +201,19 @@ fn arguments(args: &AnalyzeArgs) -> Vec<String> {
     }
     if let Some(to) = args.input.to {
         add("to", time::format_rfc3339(to));
+    }
+    if args.input.format != FormatArg::Auto {
+        let format = args.input.format.to_possible_value();
+        add("format", format.map_or_else(String::new, |value| value.get_name().to_owned()));
+    }
+    if args.input.max_line != LoadOptions::default().max_line {
+        add("max-line", args.input.max_line.to_string());
+    }
+    if args.input.max_bad != DEFAULT_MAX_BAD {
+        add("max-bad", args.input.max_bad.to_string());
+    }
+    if args.output.pseudonym_key.is_some() {
+        list.push("--pseudonym-key".to_owned());
     }
     if args.output.reveal {
         list.push("--reveal".to_owned());

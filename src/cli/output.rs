@@ -53,6 +53,17 @@ impl Target {
         Ok(Self::File { file, temporary, path })
     }
 
+    /// Whether finishing would replace this file.
+    pub(crate) fn replaces(&self, other: &Path) -> bool {
+        match self {
+            Self::File { path, .. } => {
+                let same = fs::canonicalize(path).ok().zip(fs::canonicalize(other).ok());
+                same.is_some_and(|(mine, theirs)| mine == theirs)
+            }
+            Self::Stdout | Self::Device { .. } => false,
+        }
+    }
+
     /// Writes everything and makes it appear. A closed pipe is success: the reader has what it wanted.
     ///
     /// # Errors

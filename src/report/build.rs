@@ -40,7 +40,7 @@ pub(crate) struct Built {
 
 /// Builds the report.
 pub(crate) fn build(material: &Material<'_>) -> Built {
-    let (unreadable, meant) = unreadable(material.summary);
+    let too_many_bad = too_many_bad(material);
     let document = Report {
         schema: "shadowcap/report/1",
         generator: Generator { name: "shadowcap", version: env!("CARGO_PKG_VERSION") },
@@ -60,9 +60,13 @@ pub(crate) fn build(material: &Material<'_>) -> Built {
         gate: None,
         arguments: material.arguments.to_vec(),
     };
-    let share = u128::from(unreadable) * 1_000_000;
+    Built { document, too_many_bad }
+}
+
+fn too_many_bad(material: &Material<'_>) -> bool {
+    let (unreadable, meant) = unreadable(material.summary);
     let allowed = u128::from(material.max_bad_per_million) * u128::from(meant);
-    Built { document, too_many_bad: share > allowed }
+    u128::from(unreadable) * 1_000_000 > allowed
 }
 
 /// Unreadable lines, and all lines that were meant to be requests.
@@ -139,10 +143,11 @@ fn row(measure: &population::Measure, names: &Names) -> Measure {
         requests: measure.requests,
         keys: measure.keys,
         peak: percentiles(&measure.peak, |bracket| Bracketed::new(bracket, |count| count)),
-        calendar: percentiles(&measure.calendar, |count| count),
+        calendar: percentiles(&measure.calendar, |bracket| Bracketed::new(bracket, |count| count)),
         understated: Understated {
             p50: Bracketed::new(measure.understated_p50, Thousandths),
             max: Bracketed::new(measure.understated_max, Thousandths),
+            of_max: Bracketed::new(measure.understated_of_max, Thousandths),
         },
         histogram: measure.histogram.clone(),
         busiest: Some(names.show(&measure.key, &measure.busiest)),
@@ -174,13 +179,14 @@ fn about_input<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
     let summary = material.summary;
     let mut list = Vec::new();
     if summary.sum(|counts| counts.requests) == 0 {
-        list.push(Warning::Empty { lines: summary.sum(|counts| counts.lines) });
+        list.push(nothing(summary));
     }
     let (count, of) = unreadable(summary);
     let by_reason = |reason: &&SkipReason| summary.sum(|counts| counts.skips.of(**reason).count);
     let worst = SkipReason::ALL.iter().filter(|r| r.is_unreadable()).rev().max_by_key(by_reason);
     if let (1.., Some(worst)) = (count, worst) {
-        list.push(Warning::Unreadable { count, of, worst: *worst });
+        let too_many = too_many_bad(material);
+        list.push(Warning::Unreadable { count, of, worst: *worst, too_many });
     }
     for source in &summary.sources {
         let file = source.name.as_str();
@@ -188,12 +194,14 @@ fn about_input<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
             list.push(Warning::Damaged { file, at_byte: damage.at_byte, why: &damage.why });
         }
         if let Some(what) = source.foreign {
-            list.push(Warning::Foreign { file, what });
+            let unpack = source.compression.unread_hint();
+            list.push(Warning::Foreign { file, what, unpack });
         }
         if source.detected.as_ref().is_some_and(|detected| detected.ambiguous) {
             list.push(Warning::Ambiguous { file });
         }
     }
+    list.extend(summary.unusable.iter().map(|(file, why)| Warning::Unusable { file, why }));
     list.extend(summary.repeated.iter().map(|file| Warning::Repeated { file }));
     let formats = || summary.sources.iter().filter_map(|source| source.detected.as_ref());
     let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
@@ -204,13 +212,25 @@ fn about_input<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
     list
 }
 
+/// Why there are no requests.
+fn nothing(summary: &Summary) -> Warning<'static> {
+    let left_out = summary.sum(|counts| counts.skips.of(SkipReason::OutOfRange).count);
+    let periods = || summary.sources.iter().filter_map(|source| source.counts.stamps_us);
+    let first = periods().map(|(first, _)| first).min();
+    let last = periods().map(|(_, last)| last).max();
+    match (left_out, first, last) {
+        (1.., Some(first_us), Some(last_us)) => Warning::OutOfRange { left_out, first_us, last_us },
+        _ => Warning::Empty { lines: summary.sum(|counts| counts.lines) },
+    }
+}
+
 fn about_requests<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
     let Material { traffic, summary, .. } = material;
     let mut list: Vec<Warning<'a>> = material.proxies.map(Warning::Proxies).into_iter().collect();
     let of = summary.sum(|counts| counts.requests);
     let limited = summary.sum(|counts| counts.limited);
-    if limited > 0 {
-        let unavailable = summary.sum(|counts| counts.unavailable);
+    let unavailable = summary.sum(|counts| counts.unavailable);
+    if limited + unavailable > 0 {
         list.push(Warning::AlreadyLimited { limited, unavailable, of });
     }
     for totals in material.totals {

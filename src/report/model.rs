@@ -196,7 +196,7 @@ pub(crate) struct Measure {
     /// The most requests of a key in any sliding window, over all keys.
     pub(crate) peak: Percentiles<Bracketed<u32>>,
     /// The most requests of a key in an aligned window (UTC), over all keys.
-    pub(crate) calendar: Percentiles<u32>,
+    pub(crate) calendar: Percentiles<Bracketed<u32>>,
     /// By what factor aligned windows understate the peak, per key.
     pub(crate) understated: Understated,
     /// Pairs of a peak (its lower end) and how many keys have it, by peak.
@@ -221,7 +221,7 @@ pub(crate) struct Percentiles<T> {
     pub(crate) max: T,
 }
 
-/// Peak ÷ fullest aligned window, 3 decimals, at least 1.
+/// Peak ÷ fullest aligned window, 3 decimals, 1 to 2.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Understated {
@@ -229,6 +229,8 @@ pub(crate) struct Understated {
     pub(crate) p50: Bracketed<Thousandths>,
     /// Largest over keys.
     pub(crate) max: Bracketed<Thousandths>,
+    /// The greatest peak of any key ÷ the fullest aligned window of any key.
+    pub(crate) of_max: Bracketed<Thousandths>,
 }
 
 /// A length of time, kept in microseconds, written in seconds: whole if it is.

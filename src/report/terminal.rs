@@ -5,16 +5,19 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent};
-use shadowcap_engine::units::bracket::Bracket;
-use shadowcap_engine::units::{decimal, span};
+use shadowcap_engine::units::span;
 
-use super::model::{Input, Measure, Report, Seconds};
-use super::number::{Bracketed, Thousandths, factor, grouped, plural, range};
+use super::warning::TOO_MANY;
+
+use super::model::{Input, Key, Measure, Report, Seconds, Source, Warning};
+use super::number::{factor, grouped, percent, plural, range};
 
 /// Rows of the table of files before the rest is summed up.
 const MOST_FILES: usize = 12;
 /// Characters of a path that are shown.
 const LONGEST_PATH: usize = 48;
+/// Characters of a key that are shown.
+const LONGEST_KEY: usize = 72;
 /// Windows shown for each route, microseconds: few enough for one line.
 const ROUTE_WINDOWS_US: [i64; 3] = [span::SECOND_US, span::MINUTE_US, span::HOUR_US];
 
@@ -59,7 +62,7 @@ pub(crate) fn write(report: &Report, look: Look) -> String {
     skipped(&mut out, &report.input, look);
     for key in &report.keys {
         let rows: Vec<&Measure> = report.measure.iter().filter(|row| row.key == key.key).collect();
-        peaks(&mut out, &rows, look);
+        peaks(&mut out, key, report.input.requests, &rows, look);
         routes(&mut out, &rows, look);
     }
     out
@@ -77,15 +80,22 @@ fn opening(out: &mut String, report: &Report, look: Look) {
     if let (Some(first), Some(last)) = (&input.first, &input.last) {
         let _ = write!(line, ", {} to {} UTC", seconds(first), seconds(last));
     }
-    let _ = writeln!(out, "{}", look.heading(&line));
-    for warning in &input.warnings {
-        let code = look.paint(AnsiColor::Yellow.on_default(), warning.code);
-        out.push_str(&wrapped(
-            &format!("{code}  {}", warning.text),
-            look.width,
-            warning.code.len() + 2,
-        ));
+    // a report not to be trusted says so before anything else
+    let (first, rest): (Vec<_>, Vec<_>) =
+        input.warnings.iter().partition(|warning| warning.code == TOO_MANY);
+    for warning in first {
+        show(out, warning, look);
     }
+    let _ = writeln!(out, "{}", look.heading(&line));
+    for warning in rest {
+        show(out, warning, look);
+    }
+}
+
+fn show(out: &mut String, warning: &Warning, look: Look) {
+    let code = look.paint(AnsiColor::Yellow.on_default(), warning.code);
+    let text = format!("{code}  {}", warning.text);
+    out.push_str(&wrapped(&text, look.width, warning.code.len() + 2));
 }
 
 /// `2015-05-17T10:05:03.000000Z` → `2015-05-17 10:05:03`.
@@ -114,6 +124,15 @@ fn wrapped(text: &str, width: u16, indent: usize) -> String {
     out
 }
 
+/// What is said of a file that has no format.
+fn without_format(source: &Source) -> &'static str {
+    match (source.bytes, source.lines) {
+        (0, _) => "empty",
+        (_, 0) => "damaged",
+        _ => "no requests",
+    }
+}
+
 /// The end of a path, where the names that differ are.
 fn tail(path: &str) -> String {
     let length = path.chars().count();
@@ -129,7 +148,7 @@ fn files(out: &mut String, input: &Input, look: Look) {
         column.set_cell_alignment(CellAlignment::Left);
     }
     for source in input.sources.iter().take(MOST_FILES) {
-        let format = source.format.or(source.foreign).unwrap_or("empty");
+        let format = source.format.or(source.foreign).unwrap_or_else(|| without_format(source));
         let format =
             source.compression.map_or_else(|| format.to_owned(), |c| format!("{format}, {c}"));
         let skipped = source.lines - source.requests;
@@ -182,22 +201,20 @@ fn skipped(out: &mut String, input: &Input, look: Look) {
 }
 
 /// The most requests of a key in any window, over keys.
-fn peaks(out: &mut String, rows: &[&Measure], look: Look) {
+fn peaks(out: &mut String, key: &Key, requests: u64, rows: &[&Measure], look: Look) {
     let all: Vec<&&Measure> = rows.iter().filter(|row| row.route == "*").collect();
-    let Some(first) = all.first() else { return };
-    let title =
-        format!("How fast one {} goes ({} in all, all routes)", first.key, grouped(first.keys));
-    let mut table = look.table(&[
-        "window",
-        "p50",
-        "p90",
-        "p99",
-        "p99.9",
-        "most",
-        "by calendar",
-        "short by",
-        "busiest",
-    ]);
+    let name = &key.key;
+    let missing = match key.missing {
+        0 => String::new(),
+        missing => format!("; {} of requests have no {name}", percent(missing, requests)),
+    };
+    let title = format!("How fast one {name} goes ({} in all{missing})", grouped(key.distinct));
+    let _ = writeln!(out, "\n{}", look.heading(&title));
+    if all.is_empty() {
+        return;
+    }
+    let header = ["window", "p50", "p90", "p99", "p99.9", "most", "by calendar", "short by"];
+    let mut table = look.table(&header);
     for row in &all {
         table.add_row([
             window(row.window_s),
@@ -206,23 +223,35 @@ fn peaks(out: &mut String, rows: &[&Measure], look: Look) {
             range(&row.peak.p99),
             range(&row.peak.p999),
             range(&row.peak.max),
-            grouped(u64::from(row.calendar.max)),
-            factor(&short_by(row)),
-            row.busiest.clone().unwrap_or_default(),
+            range(&row.calendar.max),
+            factor(&row.understated.of_max),
         ]);
     }
-    let _ = writeln!(out, "\n{}\n{table}", look.heading(&title));
+    let _ = writeln!(out, "{table}");
+    busiest(out, &all);
     out.push_str(&wrapped(NOTES, look.width, 0));
 }
 
-/// By what factor the greatest calendar bin of any key falls short of the greatest peak of any key.
-fn short_by(row: &Measure) -> Bracketed<Thousandths> {
-    let (lo, hi) = row.peak.max.ends();
-    let of = |peak: u32| {
-        let ratio = decimal::ratio(u64::from(peak), u64::from(row.calendar.max), 3);
-        ratio.unwrap_or(0)
-    };
-    Bracketed::new(Bracket::proven(of(lo), of(hi)), Thousandths)
+/// Which key is busiest: one line for each stretch of windows that name the same.
+fn busiest(out: &mut String, rows: &[&&Measure]) {
+    for same in rows.chunk_by(|a, b| a.busiest == b.busiest) {
+        let (Some(first), Some(last)) = (same.first(), same.last()) else { continue };
+        let Some(name) = &first.busiest else { continue };
+        let windows = if first.window_s == last.window_s {
+            window(first.window_s)
+        } else {
+            format!("{} to {}", window(first.window_s), window(last.window_s))
+        };
+        let _ = writeln!(out, "most in {windows}: {}", head(name));
+    }
+}
+
+/// The beginning of a key's text.
+fn head(text: &str) -> String {
+    if text.chars().nth(LONGEST_KEY).is_none() {
+        return text.to_owned();
+    }
+    text.chars().take(LONGEST_KEY).chain(['\u{2026}']).collect()
 }
 
 /// What the columns mean, for whoever reads the table for the first time.

@@ -6,11 +6,14 @@ use std::fmt;
 use shadowcap_engine::format::foreign::Foreign;
 use shadowcap_engine::format::skip::SkipReason;
 use shadowcap_engine::measure::proxies::Proxies;
-use shadowcap_engine::units::span;
+use shadowcap_engine::units::{span, time};
 
 use super::escape;
 use super::model;
 use super::number::{grouped, percent, plural};
+
+/// The code of the warning that comes before everything else.
+pub(super) const TOO_MANY: &str = "SC100";
 
 /// Something to know before trusting the numbers.
 #[derive(Debug)]
@@ -18,7 +21,9 @@ pub(super) enum Warning<'a> {
     /// No line was a request.
     Empty { lines: u64 },
     /// Lines that were meant to be requests could not be read.
-    Unreadable { count: u64, of: u64, worst: SkipReason },
+    Unreadable { count: u64, of: u64, worst: SkipReason, too_many: bool },
+    /// All requests lie outside the period asked for.
+    OutOfRange { left_out: u64, first_us: i64, last_us: i64 },
     /// The addresses look like proxies.
     Proxies(&'a Proxies),
     /// Stamps are taken when responses end.
@@ -28,7 +33,9 @@ pub(super) enum Warning<'a> {
     /// An archive broke off.
     Damaged { file: &'a str, at_byte: u64, why: &'a str },
     /// A file in a folder is no access log.
-    Foreign { file: &'a str, what: Foreign },
+    Foreign { file: &'a str, what: Foreign, unpack: Option<&'static str> },
+    /// Something in a folder can't be opened.
+    Unusable { file: &'a str, why: &'a str },
     /// A limiter was at work already.
     AlreadyLimited { limited: u64, unavailable: u64, of: u64 },
     /// Requests have no client address.
@@ -46,7 +53,8 @@ pub(super) enum Warning<'a> {
 impl Warning<'_> {
     fn code(&self) -> &'static str {
         match self {
-            Self::Empty { .. } => "SC101",
+            Self::Unreadable { too_many: true, .. } => TOO_MANY,
+            Self::Empty { .. } | Self::OutOfRange { .. } => "SC101",
             Self::Unreadable { .. } => "SC102",
             Self::Proxies(_) => "SC103",
             Self::StampedAtEnd { .. } => "SC104",
@@ -59,6 +67,7 @@ impl Warning<'_> {
             Self::ShortLog { .. } => "SC111",
             Self::KeyMissing { .. } => "SC112",
             Self::RouteUnused { .. } => "SC113",
+            Self::Unusable { .. } => "SC114",
         }
     }
 
@@ -83,11 +92,19 @@ impl fmt::Display for Warning<'_> {
                     plural(*lines, "line", "lines")
                 )
             }
-            Self::Unreadable { count, of, worst } => write!(
+            Self::OutOfRange { left_out, first_us, last_us } => write!(
                 f,
-                "{} ({} of all meant to be requests) could not be read, most for the reason {}; the examples show where",
+                "there is nothing to measure: none of {} lies between --from and --to; the log covers {} to {} UTC",
+                plural(*left_out, "request", "requests"),
+                time::format_seconds(*first_us),
+                time::format_seconds(*last_us)
+            ),
+            Self::Unreadable { count, of, worst, too_many } => write!(
+                f,
+                "{} ({} of all meant to be requests) could not be read{}, most for the reason {}; the examples show where",
                 plural(*count, "line", "lines"),
                 percent(*count, *of),
+                if *too_many { ", more than --max-bad allows, so the exit code is 3" } else { "" },
                 worst.name()
             ),
             Self::Proxies(proxies) => write_proxies(f, proxies),
@@ -110,9 +127,23 @@ impl fmt::Display for Warning<'_> {
                 "{file}: breaks off after {} ({why}); all lines before that are used",
                 plural(*at_byte, "byte", "bytes")
             ),
-            Self::Foreign { file, what } => {
+            Self::Foreign { file, unpack: Some(command), .. } => {
+                write!(
+                    f,
+                    "{file}: left out, since it is packed in a way that is not read; unpack it: {command}"
+                )
+            }
+            Self::Foreign { file, what, unpack: None } => {
                 write!(f, "{file}: left out, since it is {}", what.describe())
             }
+            Self::Unusable { file, why } => write!(f, "{file}: left out: {why}"),
+            Self::AlreadyLimited { limited: 0, unavailable, of } => write!(
+                f,
+                "{} ({}) {} answered 503: by an overloaded server, or by nginx's limiter, whose answer that is by default; then clients were slower than they would have been",
+                plural(*unavailable, "request", "requests"),
+                percent(*unavailable, *of),
+                if *unavailable == 1 { "was" } else { "were" }
+            ),
             Self::AlreadyLimited { limited, unavailable, of } => write!(
                 f,
                 "{} ({}) {} answered 429{}: a limiter was at work, so clients were slower than they would have been",

@@ -53,7 +53,9 @@ pub(crate) fn measure(arrivals: &Arrivals, windows_s: &[i64]) -> Vec<Value> {
             by_key.entry(group(*address)).or_default().push(*time);
         }
     }
-    by_key.values_mut().for_each(|times| times.sort_unstable());
+    for times in by_key.values_mut() {
+        times.sort_unstable();
+    }
     if by_key.is_empty() {
         return vec![];
     }
@@ -66,7 +68,9 @@ pub(crate) fn measure(arrivals: &Arrivals, windows_s: &[i64]) -> Vec<Value> {
         let hi = of_all(&|times| sliding(times, width + SECOND));
         let calendar = of_all(&|times| calendar_fullest(times, width));
         let mut histogram: BTreeMap<u32, u32> = BTreeMap::new();
-        lo.iter().for_each(|peak| *histogram.entry(*peak).or_default() += 1);
+        for peak in &lo {
+            *histogram.entry(*peak).or_default() += 1;
+        }
         json!({
             "window_s": window,
             "keys": by_key.len(),
@@ -112,7 +116,9 @@ fn sliding(times: &[i64], width: i64) -> u32 {
 
 fn calendar_fullest(times: &[i64], width: i64) -> u32 {
     let mut bins: BTreeMap<i64, u32> = BTreeMap::new();
-    times.iter().for_each(|time| *bins.entry(time.div_euclid(width)).or_default() += 1);
+    for time in times {
+        *bins.entry(time.div_euclid(width)).or_default() += 1;
+    }
     bins.into_values().max().unwrap()
 }
 

@@ -20,6 +20,28 @@ const OTHER_SHAPE: [(&str, &str); 6] = [
     ("tstack__lnav__logfile_regexp_access_log", "apache-vhost-combined"),
 ];
 
+/// Logs in which no line tells nginx from Apache: their names alone do.
+const AMBIGUOUS: [&str; 18] = [
+    "cphstud__DALE22-W45__access.log.0.log",
+    "cphstud__DALE22-W45__access.log.5.log",
+    "crowdsecurity__hub__apache2-logs.log",
+    "crowdsecurity__hub__apache2-malformed.log",
+    "crowdsecurity__hub__apache_log4j2_cve-2021-44228.log",
+    "fail2ban__fail2ban__apache-badbots.log",
+    "jadijadi__titap_mystry__access.log.1.log",
+    "logstash-plugins__patterns-core__httpd_spec.test-strings.log",
+    "lovecoding1987__sample_logs__apache_access_synthetic.log",
+    "luqmansen__log-analytics__access.log.1.log",
+    "tstack__lnav__logfile_access_log.0.log",
+    "tstack__lnav__logfile_access_log.1.log",
+    "tstack__lnav__logfile_bad_access_log.0.log",
+    "tstack__lnav__playground_access_log.log.gz",
+    "Poufy__nginx-clients-map__access.log",
+    "elastic__beats__nginx_access_test.log",
+    "fail2ban__fail2ban__nginx-botsearch.log",
+    "fantasticmao__nginx-log-analyzer__access.log",
+];
+
 /// A fixture without a single stamp in brackets: syslog lines around something else.
 const NO_RECORDS: &str = "tstack__lnav__logfile_syslog_with_access_log";
 
@@ -46,7 +68,7 @@ fn text_of(path: &Path) -> Vec<u8> {
 }
 
 fn physical_lines(text: &[u8]) -> u64 {
-    let ends = text.iter().filter(|byte| **byte == b'\n').count();
+    let ends = text.split(|byte| *byte == b'\n').count() - 1;
     u64::try_from(ends + usize::from(!text.is_empty() && !text.ends_with(b"\n"))).unwrap()
 }
 
@@ -93,7 +115,10 @@ fn formats_are_told_by_content_and_by_name_only_where_no_line_tells() {
         let (format, reason) = told(&name);
         assert_eq!(format, expected, "{name}: {reason}");
         let (format, reason) = told(&folder.write("x.log", fs::read(&path).unwrap()));
-        let ambiguous = reason.contains("nothing tells");
-        assert!(format == expected || ambiguous, "{name}: {format}: {reason}");
+        if AMBIGUOUS.iter().any(|file| name.ends_with(&format!("/{file}"))) {
+            assert!(reason.contains("nothing tells"), "{name}: {format}: {reason}");
+        } else {
+            assert_eq!(format, expected, "{name}: {reason}");
+        }
     }
 }

@@ -28,7 +28,8 @@ fn nothing_from_a_log_reaches_the_terminal_unescaped() {
     let mut log = good(100);
     log.push_str(&line("192.0.2.2", TIME, &format!("GET /{escape} HTTP/1.1"), 200).repeat(200));
     log.push_str(&line("192.0.2.3", TIME, &format!("{escape} /x"), 200));
-    log.push_str(&format!("{escape}\n"));
+    log.push_str(escape);
+    log.push('\n');
     let path = folder.write(&format!("{escape}.log"), &log);
     for arguments in
         [vec!["analyze", &path], vec!["analyze", &path, "--reveal", "--define-key", "p=path"]]
@@ -67,7 +68,7 @@ fn endless_lines_padding_and_blank_lines_are_counted() {
     let folder = Folder::new();
     let mut log = "\u{feff}".as_bytes().to_vec();
     log.extend(good(2).bytes());
-    log.extend([b'x'; 70_000]);
+    log.extend(vec![b'x'; 70_000]);
     log.extend(b"\n\n  \n# comment\n");
     log.extend([0; 40]);
     log.extend(b"\n");
@@ -79,6 +80,56 @@ fn endless_lines_padding_and_blank_lines_are_counted() {
     let expected = [("blank", 2), ("comment", 1), ("too-long", 1), ("nul-padding", 1)];
     assert_eq!(skipped(&report), expected.map(|(reason, count)| (reason.to_owned(), count)));
     assert_eq!(report["input"]["lines"], 9);
+}
+
+#[test]
+fn padding_in_the_middle_of_a_file_hides_no_line() {
+    let folder = Folder::new();
+    let log = [good(100).into_bytes(), vec![0; 2 << 20], good(1).into_bytes()].concat();
+    let report = report(&[&folder.write("a.log", &log)]);
+    assert_eq!(report["input"]["requests"], 101);
+    assert_eq!(skipped(&report), []);
+}
+
+#[test]
+fn memory_is_bounded_whatever_a_client_sends() {
+    let folder = Folder::new();
+    let mut log = String::new();
+    for number in 0..20_000 {
+        let agent = format!("{number}-{}", "x".repeat(3_000));
+        log.push_str(&line("192.0.2.1", TIME, "GET / HTTP/1.1", 200).replace("curl/8.0.0", &agent));
+    }
+    let path = folder.write("a.log", log);
+    let keyed = report(&[&path, "--define-key", "agent=user_agent", "--reveal"]);
+    assert_eq!(keyed["keys"][1]["distinct"], 20_000);
+    let busiest = keyed["measure"].as_array().unwrap().last().unwrap()["busiest"].as_str().unwrap();
+    assert!(busiest.len() < 300, "{busiest}");
+    let refused = run(&["analyze", &path, "--define-key", "agent=user_agent", "--memory", "64MB"]);
+    assert_eq!(refused.status.code(), Some(3));
+}
+
+#[test]
+fn refusals_with_503_alone_are_named_too() {
+    let folder = Folder::new();
+    let log = good(5) + &line("192.0.2.1", TIME, "GET / HTTP/1.1", 503).repeat(5);
+    let warnings = report(&[&folder.write("a.log", log)])["input"]["warnings"].to_string();
+    assert!(warnings.contains("5 requests (50.0 %) were answered 503"), "{warnings}");
+}
+
+#[test]
+fn windows_finer_than_the_stamps_have_brackets_from_one_to_two() {
+    let folder = Folder::new();
+    let log = folder.write("a.log", good(4) + &good(2).replace(":00 +", ":01 +"));
+    let report = report(&[&log, "--window", "500ms", "--window", "1500ms"]);
+    for row in report["measure"].as_array().unwrap().iter().filter(|row| row["route"] == "*") {
+        for figure in ["p50", "max", "of_max"] {
+            let factor = &row["understated"][figure];
+            let ends = [&factor["lo"], &factor["hi"], factor].map(Value::as_f64);
+            assert!(ends.iter().flatten().all(|end| (1.0..=2.0).contains(end)), "{row}");
+        }
+    }
+    assert_eq!(report["measure"][0]["calendar"]["max"]["lo"], 2);
+    assert_eq!(report["measure"][0]["calendar"]["max"]["hi"], 4);
 }
 
 #[test]

@@ -65,8 +65,8 @@ fn figures(measure: &Measure) -> serde_json::Value {
             "p999": bracket(peak.p999), "max": bracket(peak.max)
         },
         "calendar": {
-            "p50": calendar.p50, "p90": calendar.p90, "p99": calendar.p99,
-            "p999": calendar.p999, "max": calendar.max
+            "p50": bracket(calendar.p50), "p90": bracket(calendar.p90), "p99": bracket(calendar.p99),
+            "p999": bracket(calendar.p999), "max": bracket(calendar.max)
         },
         "histogram": measure.histogram,
     })

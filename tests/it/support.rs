@@ -1,6 +1,7 @@
 //! What the tests share: running the program, temporary folders, shared data.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -90,7 +91,7 @@ pub(crate) fn shared(what: &str) -> Option<PathBuf> {
     }
     let required = std::env::var("SHADOWCAP_REQUIRE").unwrap_or_default();
     assert!(!required.split(',').any(|word| word == "shared"), "{} is absent", path.display());
-    println!("skipped: {what} of the shared test data is absent");
+    let _ = writeln!(std::io::stdout(), "skipped: {what} of the shared test data is absent");
     None
 }
 

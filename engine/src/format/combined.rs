@@ -32,9 +32,7 @@ pub fn scan(line: &[u8]) -> Result<Record<'_>, SkipReason> {
     let agent = !rest.is_empty();
     let (referer, rest) = header_field(rest)?;
     let (user_agent, rest) = header_field(rest)?;
-    if holds_stamp(rest) {
-        return Err(SkipReason::TwoRecords);
-    }
+    no_record_behind(rest)?;
     Ok(Record {
         client,
         stamp_us,
@@ -93,28 +91,24 @@ struct Opening<'a> {
     rest: &'a [u8],
 }
 
-/// A line whose first word is no address but whose second is, or whose first ends in a port, begins
+/// A line whose second word is an address, or whose first ends in a port and isn't one itself, begins
 /// with a virtual host.
 fn opening(line: &[u8]) -> Result<Opening<'_>, SkipReason> {
     let (first, rest) = cut(line, b' ').ok_or(SkipReason::BadShape)?;
-    if let Some(address) = Address::parse(first) {
-        return Ok(Opening { host: None, client: Client::Address(address), rest });
-    }
-    if let Some((second, after)) = cut(rest, b' ')
+    let address = Address::parse(first);
+    if let Some((second, after)) = cut(rest, b' ').filter(|(second, _)| *second != b"-")
         && is_host(first)
     {
-        if let Some(address) = Address::parse(second) {
-            return Ok(Opening {
-                host: Some(first),
-                client: Client::Address(address),
-                rest: after,
-            });
+        if let Some(client) = Address::parse(second).map(Client::Address) {
+            return Ok(Opening { host: Some(first), client, rest: after });
         }
-        if has_port(first) {
+        if address.is_none() && without_port(first).is_some() && is_host(second) {
             return Ok(Opening { host: Some(first), client: named(second)?, rest: after });
         }
     }
-    Ok(Opening { host: None, client: named(first)?, rest })
+    let address = address.or_else(|| without_port(first).and_then(Address::parse));
+    let client = address.map_or_else(|| named(first), |address| Ok(Client::Address(address)))?;
+    Ok(Opening { host: None, client, rest })
 }
 
 /// A name or an address, with or without a port; not a list, as `X-Forwarded-For` is.
@@ -122,9 +116,10 @@ fn is_host(text: &[u8]) -> bool {
     text.iter().all(|b| b.is_ascii_alphanumeric() || b"._-:[]*".contains(b))
 }
 
-fn has_port(host: &[u8]) -> bool {
-    let port = memchr::memrchr(b':', host).and_then(|at| host.get(at + 1..));
-    port.is_some_and(|digits| number(digits).is_some())
+/// What stands before the last colon, if a number stands after it.
+fn without_port(text: &[u8]) -> Option<&[u8]> {
+    let (host, port) = text.split_at_checked(memchr::memrchr(b':', text)?)?;
+    number(port.get(1..)?).map(|_| host)
 }
 
 /// `-`, `unix:` and names of hosts are clients without an address.
@@ -154,8 +149,10 @@ fn identity_and_time(rest: &[u8]) -> Result<Identity<'_>, SkipReason> {
     for at in memmem::find_iter(rest, b" [") {
         let Some((user, after)) = rest.split_at_checked(at) else { break };
         match after.get(2..).and_then(stamp) {
-            Some((stamp_us, rest)) => return Ok((ident, user, stamp_us, rest)),
-            None => reason = SkipReason::BadTime,
+            Some((stamp_us, rest)) if rest.starts_with(b"\"") => {
+                return Ok((ident, user, stamp_us, rest));
+            }
+            _ => reason = SkipReason::BadTime,
         }
     }
     Err(reason)
@@ -209,7 +206,7 @@ fn clf_time(text: &[u8; 26]) -> Option<i64> {
         return None;
     };
     let month = (1..).zip(MONTHS).find(|(_, name)| *name == [m1, m2, m3])?.0;
-    let offset = i16::from(two(z1, z2)?) * 60 + i16::from(two(z3, z4)?);
+    let offset = i16::from(two(z1, z2)?) * 60 + i16::from(two(z3, z4).filter(|min| *min < 60)?);
     let offset_min = match sign {
         b'+' => offset,
         b'-' => -offset,
@@ -241,12 +238,12 @@ fn request_field(text: &[u8]) -> Result<(&[u8], &[u8]), SkipReason> {
             && starts_with_status(rest)
         {
             // only a quote left inside can hide a whole other record
-            let suspicious = from > 0 && holds_stamp(request);
+            let suspicious = from > 0 && opens_record(request);
             return if suspicious { Err(SkipReason::TwoRecords) } else { Ok((request, rest)) };
         }
         from = quote + 1;
     }
-    Err(if holds_stamp(text) { SkipReason::TwoRecords } else { SkipReason::BadShape })
+    Err(if opens_record(text) { SkipReason::TwoRecords } else { SkipReason::BadShape })
 }
 
 /// `ddd ` or `- ` and then a size: digits or `-`.
@@ -271,7 +268,7 @@ fn header_field(text: &[u8]) -> Result<Header<'_>, SkipReason> {
             let end = closing_quote(inner, 0).unwrap_or(inner.len());
             let (value, rest) = (inner.get(..end), inner.get(end + 1..).unwrap_or(b""));
             let ends_well = matches!(rest, [] | [b' ' | b'"', ..]);
-            if !ends_well && value.is_some_and(holds_stamp) {
+            if !ends_well && value.is_some_and(ends_in_stamp) {
                 return Err(SkipReason::TwoRecords);
             }
             Ok((value, rest.strip_prefix(b" ").unwrap_or(rest)))
@@ -281,10 +278,39 @@ fn header_field(text: &[u8]) -> Result<Header<'_>, SkipReason> {
     }
 }
 
-/// Whether a stamp in brackets stands inside: the mark of another record.
-fn holds_stamp(text: &[u8]) -> bool {
-    text.len() > 28
-        && memmem::find_iter(text, b" [").any(|at| text.get(at + 2..).and_then(stamp).is_some())
+/// Further quoted fields may follow (`main` of nginx's own configuration has `X-Forwarded-For`), and
+/// what they hold is the client's business. Outside them, no other record may begin.
+fn no_record_behind(mut rest: &[u8]) -> Result<(), SkipReason> {
+    while !rest.is_empty() {
+        if rest.starts_with(b"\"") {
+            rest = header_field(rest)?.1;
+            continue;
+        }
+        let quote = memchr::memchr(b'"', rest).unwrap_or(rest.len());
+        let Some((plain, tail)) = rest.split_at_checked(quote) else { break };
+        if !tail.is_empty() && ends_in_stamp(plain) {
+            return Err(SkipReason::TwoRecords);
+        }
+        rest = tail;
+    }
+    Ok(())
+}
+
+/// Whether `[stamp] "` stands inside, which begins the request of another record. No client can
+/// write it where quotes are escaped.
+fn opens_record(text: &[u8]) -> bool {
+    text.len() > 30
+        && memmem::find_iter(text, b" [").any(|at| {
+            let behind = text.get(at + 2..).and_then(stamp);
+            behind.is_some_and(|(_, rest)| rest.starts_with(b"\""))
+        })
+}
+
+/// Whether the text is `… [stamp] `: what stands before the request of another record.
+fn ends_in_stamp(text: &[u8]) -> bool {
+    let start = text.len().checked_sub(30); // ` [`, 26 characters, `] `
+    let end = start.and_then(|start| text.get(start..));
+    end.and_then(|end| end.strip_prefix(b" [")).and_then(stamp).is_some()
 }
 
 #[cfg(test)]

@@ -40,6 +40,15 @@ fn common_vhost_and_wrapped_lines_are_the_same_family() {
     )
     .unwrap();
     assert_eq!(text(vhost.host), Some("www.example.com:443"));
+    let by_address = scan_text(
+        r#"192.0.2.10 203.0.113.5 - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 5"#,
+    )
+    .unwrap();
+    assert_eq!(by_address.client, Client::Address(Address::parse(b"203.0.113.5").unwrap()));
+    let with_port =
+        scan_text(r#"192.0.2.10:5678 - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 5"#);
+    let address = Address::parse(b"192.0.2.10").unwrap();
+    assert_eq!(with_port.unwrap().client, Client::Address(address));
     let named = scan_text(
         r#"www.example.com:443 host-1.example.net - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x""#,
     )
@@ -87,6 +96,18 @@ fn fields_that_an_attacker_writes_forge_nothing() {
         r#"192.0.2.40 - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 612 "-" "x [01/Jun/2024:12:00:00 +0000] y""#,
     );
     assert!(stamp_in_agent.is_ok(), "a client could hide its requests");
+    for (user, extra) in [
+        ("x [01/Jan/2020:00:00:00 +0000] y", r#""-""#),
+        ("-", r#""a [01/Jan/2020:00:00:00 +0000] b""#),
+        ("-", r#""a [01/Jan/2020:00:00:00 +0000] " "b""#),
+        ("-", r"- [01/Jan/2020:00:00:00 +0000] x"),
+    ] {
+        let line = format!(
+            r#"192.0.2.40 - {user} [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 612 "-" "x" {extra}"#
+        );
+        let record = scan_text(&line).unwrap();
+        assert_eq!(format_rfc3339(record.stamp_us), "2024-06-01T12:00:00.000000Z", "{line}");
+    }
     let user = scan_text(
         r#"192.0.2.40 - a [b] [c [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 612 "-" "-""#,
     )
@@ -128,9 +149,14 @@ fn two_records_on_a_line_are_never_given_to_the_first_client() {
 
 #[test]
 fn wrong_times_are_named() {
-    for stamp in
-        ["Jun/01/2024:12:00:00 +0000", "31/Feb/2024:00:00:00 +0000", "01/Jun/2024:12:00:00"]
-    {
+    for stamp in [
+        "Jun/01/2024:12:00:00 +0000",
+        "31/Feb/2024:00:00:00 +0000",
+        "01/Jun/2024:12:00:00",
+        "01/Jun/2024:12:00:00 +9999",
+        "01/Jun/2024:12:00:00 +0060",
+        "01/Jan/0001:00:00:00 +0100",
+    ] {
         let line = format!(r#"192.0.2.40 - - [{stamp}] "GET / HTTP/1.1" 200 612 "-" "-""#);
         assert_eq!(scan_text(&line).unwrap_err(), SkipReason::BadTime, "{stamp}");
     }

@@ -1,12 +1,10 @@
-//! Chooses a file's format: first whether it is one read here at all, from its first lines; then its
+//! Chooses a file's format: first whether it is one read here at all, from its first block; then its
 //! exact name, from what the whole file held.
 
 use super::combined;
 use super::foreign::{self, Foreign};
+use super::record::Record;
 use super::writer_evidence::{Writer, WriterEvidence};
-
-/// Lines looked at before a file is refused.
-const TRIAL_LINES: usize = 1_000;
 
 /// The formats that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +85,7 @@ pub fn admit(head: &[u8], choice: Choice) -> Result<(), Foreign> {
     }
     let mut named = None;
     let mut content = false;
-    for line in head.split(|byte| *byte == b'\n').take(TRIAL_LINES) {
+    for line in head.split(|byte| *byte == b'\n') {
         if combined::scan(line.trim_ascii()).is_ok() {
             return Ok(());
         }
@@ -115,6 +113,14 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Adds one line.
+    pub fn observe(&mut self, record: &Record<'_>, line: &[u8]) {
+        self.records += 1;
+        self.vhost += u64::from(record.form.vhost);
+        self.agent += u64::from(record.form.agent);
+        self.evidence.observe(record, line);
+    }
+
     /// Adds another part's counts.
     pub fn merge(&mut self, other: &Self) {
         self.records += other.records;
@@ -182,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_file_is_admitted_by_one_readable_line_among_its_first() {
-        let head = format!("# comment\n\njunk\n{LINE}\n");
+        let head = format!("# comment\n\n{}{LINE}\n", "junk\n".repeat(2_000));
         assert_eq!(admit(head.as_bytes(), Choice::Auto), Ok(()));
         assert_eq!(admit(b"junk\nmore junk\n", Choice::Auto), Err(Foreign::Unknown));
         assert_eq!(admit(b"junk\n", Choice::Exactly(Format::NginxCombined)), Ok(()));

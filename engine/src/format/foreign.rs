@@ -66,7 +66,8 @@ pub fn recognise_bytes(head: &[u8]) -> Option<Foreign> {
     // NULs at the start are what copytruncate leaves
     let text = head.iter().position(|byte| *byte != 0).and_then(|from| head.get(from..))?;
     let nuls = memchr::memchr_iter(0, text).count();
-    let every_second = text.chunks_exact(2).filter(|pair| pair.contains(&0)).count();
+    let every_second =
+        text.chunks_exact(2).filter(|pair| memchr::memchr_iter(0, pair).count() == 1).count();
     if nuls > 8 && every_second * 10 >= text.len() / 2 * 9 {
         return Some(Foreign::Utf16);
     }
@@ -76,12 +77,12 @@ pub fn recognise_bytes(head: &[u8]) -> Option<Foreign> {
 
 /// Control bytes that text doesn't hold.
 fn is_odd_control(byte: u8) -> bool {
-    byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b)
+    byte < 0x20 && !matches!(byte, 0 | b'\t' | b'\n' | b'\r' | 0x1b)
 }
 
 fn holds_lines(text: &[u8]) -> bool {
     memchr::memchr(b'\n', text)
-        .is_some_and(|end| !text.iter().take(end).any(|b| is_odd_control(*b)))
+        .is_some_and(|end| !text.iter().take(end).any(|b| *b == 0 || is_odd_control(*b)))
 }
 
 /// Judges one line.
@@ -134,6 +135,7 @@ mod tests {
             Some(Foreign::Binary)
         );
         assert_eq!(recognise_bytes(b"\0\0\x00\x00192.0.2.1 - - [x] \"GET\"\n"), None);
+        assert_eq!(recognise_bytes(&[b"192.0.2.1 - - x\n".as_slice(), &[0; 3000]].concat()), None);
         assert_eq!(recognise_bytes(b""), None);
         assert_eq!(recognise_bytes(b"caf\xe9 \xff\n"), None);
     }

@@ -2,15 +2,19 @@
 //! `/orders/18/items/2` are both `/orders/{id}/items/{id}`.
 //!
 //! A template is a path pattern as `--route` takes it, and matches every path it was folded from. It
-//! holds only plain characters and nothing that could name a person: digits, hexadecimal and random
-//! tokens, e-mail addresses and escapes are folded.
+//! holds only plain characters. Numbers, hexadecimal and random tokens, addresses, e-mail addresses and
+//! whatever is spelled with escapes are folded, since they may name a person; words stay.
 
 /// Segments kept; what is deeper becomes `**`.
 const MAX_SEGMENTS: usize = 6;
 /// Longest segment kept as it is.
-const MAX_SEGMENT: usize = 40;
+const MAX_SEGMENT: usize = 32;
 /// Digits in a row, inside a longer segment, that make a number worth folding.
 const MIN_DIGIT_RUN: usize = 3;
+/// Digits of a segment, however spread, that may be a telephone number or an address.
+const MANY_DIGITS: usize = 6;
+/// Runs of digits of a segment that may be an address.
+const MANY_RUNS: usize = 4;
 
 /// Appends the template of a normalised path (beginning with `/`) to `out`.
 pub fn fold(path: &[u8], out: &mut Vec<u8>) {
@@ -40,36 +44,45 @@ fn fold_segment(segment: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Numbers, UUIDs, digests, dotted addresses, telephone numbers, e-mail addresses, random tokens.
+/// Numbers, UUIDs, digests, addresses, telephone numbers, e-mail addresses, random tokens; and what
+/// holds characters that a path seldom has, which may be any of these in another spelling.
 fn is_identifier(segment: &[u8]) -> bool {
-    let digits = segment.iter().filter(|b| b.is_ascii_digit()).count();
-    if digits == 0 {
-        return memchr::memchr(b'@', segment).is_some();
+    if segment.iter().any(|b| !is_plain(*b)) {
+        return true;
     }
-    let punctuated = |b: &u8| b.is_ascii_digit() || b"-._:+".contains(b);
-    let hexadecimal = |b: &u8| b.is_ascii_hexdigit() || *b == b'-';
-    let token = |b: &u8| b.is_ascii_alphanumeric() || b"-_".contains(b);
-    let mixed =
-        segment.iter().any(u8::is_ascii_lowercase) && segment.iter().any(u8::is_ascii_uppercase);
-    memchr::memchr(b'@', segment).is_some()
-        || digits == segment.len()
-        || (digits >= 4 && segment.iter().all(punctuated))
-        || (segment.len() >= 8 && segment.iter().all(hexadecimal))
-        || (segment.len() >= 16 && digits >= 2 && mixed && segment.iter().all(token))
+    let all = |allowed: fn(u8) -> bool| segment.iter().all(|b| allowed(*b));
+    let digits = segment.iter().filter(|b| b.is_ascii_digit()).count();
+    let upper = segment.iter().any(u8::is_ascii_uppercase);
+    let lower = segment.iter().any(u8::is_ascii_lowercase);
+    let colons = memchr::memchr_iter(b':', segment).count();
+    let hexadecimal = |b: u8| b.is_ascii_hexdigit() || b == b'-';
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
+    (colons >= 2 && all(|b| b.is_ascii_hexdigit() || b == b':'))
+        || (segment.len() >= 16 && upper && !lower && all(token))
+        || (digits > 0
+            && (digits == segment.len()
+                || (digits >= 4 && all(|b| b.is_ascii_digit() || b"-._:+".contains(&b)))
+                || (segment.len() >= 8 && all(hexadecimal))
+                || (segment.len() >= 8 && upper && lower && all(token))))
 }
 
-/// Keeps plain characters; runs of digits and whatever else become `*`.
+/// Characters that a segment may keep.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()+,;=:".contains(&byte)
+}
+
+/// Keeps what isn't a number; long runs of digits become `*`, all of them where there are many.
 fn fold_digit_runs(segment: &[u8], out: &mut Vec<u8>) {
-    let start = out.len();
-    for run in segment.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
-        let long_number = run.len() >= MIN_DIGIT_RUN && run.iter().all(u8::is_ascii_digit);
-        for &byte in run {
-            let plain = byte.is_ascii_alphanumeric() || b"-._~!$&'()+,;=:".contains(&byte);
-            if plain && !long_number {
-                out.push(byte);
-            } else if out.get(start..).and_then(<[u8]>::last) != Some(&b'*') {
-                out.push(b'*');
-            }
+    let runs = || segment.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
+    let numbers = || runs().filter(|run| run.iter().all(u8::is_ascii_digit));
+    let many =
+        numbers().map(<[u8]>::len).sum::<usize>() >= MANY_DIGITS || numbers().count() >= MANY_RUNS;
+    for run in runs() {
+        let number = run.iter().all(u8::is_ascii_digit);
+        if number && (many || run.len() >= MIN_DIGIT_RUN) {
+            out.push(b'*');
+        } else {
+            out.extend_from_slice(run);
         }
     }
 }
@@ -105,7 +118,14 @@ mod tests {
             ("/cafe1234", "/{id}"),
             ("/t/eyJhbGciOiJIUzI1NiJ9abc", "/t/{id}"),
             ("/a/b/c/d/e/f/g/h", "/a/b/c/d/e/f/**"),
-            ("/caf\u{e9}/{x}*", "/caf*/*x*"),
+            ("/caf\u{e9}/{x}*", "/{id}/{id}"),
+            ("/r/10.1.2.3.json", "/r/*.*.*.*.json"),
+            ("/ip/fe80::abcd:ef", "/ip/{id}"),
+            ("/p/+91-98-12-34-56", "/p/{id}"),
+            ("/p/tel+91-98-12-34-56", "/p/tel+*-*-*-*-*"),
+            ("/m/alice%40example.com", "/m/{id}"),
+            ("/reset/QWERTYUIOPASDFGHJKLZ", "/reset/{id}"),
+            ("/invite/aB3dE9kQ", "/invite/{id}"),
             ("*", "**"),
             ("203.0.113.9:443", "**"),
         ] {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use crate::format::record::{Client, Record};
 use crate::format::request::Request;
 use crate::format::{template, text};
@@ -12,6 +14,8 @@ use crate::traffic::NONE;
 
 use super::projection::Projection;
 
+/// Longest text of a key, bytes.
+const LONGEST_KEY: usize = 256;
 /// The place of requests whose request line is malformed, when paths are folded into templates.
 const MALFORMED: &[u8] = b"(malformed request)";
 
@@ -67,6 +71,7 @@ impl<'r> Extract<'r> {
             let Some(value) = found else { return false };
             out.extend_from_slice(&value);
         }
+        shorten(out);
         true
     }
 
@@ -83,7 +88,7 @@ impl<'r> Extract<'r> {
         let value = match source {
             Source::Address { v4, v6 } => match self.record.client {
                 Client::Address(address) => {
-                    Some(address.truncate(*v4, *v6).to_string().into_bytes().into())
+                    Some(address.truncate(*v4, *v6).with_prefix(*v4, *v6).into_bytes().into())
                 }
                 Client::Named(_) => None,
             },
@@ -112,6 +117,15 @@ impl<'r> Extract<'r> {
                 .map(Cow::Borrowed),
         };
         value.filter(|value| !value.is_empty())
+    }
+}
+
+/// Keeps a long key's beginning and a digest of the whole, so that no client can fill the memory.
+fn shorten(key: &mut Vec<u8>) {
+    if key.len() > LONGEST_KEY {
+        let digest = format!("...{:032x}", xxh3_128(key));
+        key.truncate(LONGEST_KEY - digest.len());
+        key.extend_from_slice(digest.as_bytes());
     }
 }
 
@@ -150,7 +164,7 @@ mod tests {
         let line = r#"shop.example:443 192.0.2.7 - ann [01/Jun/2024:12:00:00 +0000] "GET /otp/%2B91?u=a%20b+c&e= HTTP/1.1" 200 5 "-" "app \"5\"""#;
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(key("remote_user", line), some("ann"));
-        assert_eq!(key("ip/24", line), some("192.0.2.0"));
+        assert_eq!(key("ip/24", line), some("192.0.2.0/24"));
         assert_eq!(key("user_agent", line), some("app \"5\""));
         assert_eq!(key("query:u", line), some("a b c"));
         assert_eq!(key("query:e", line), None);
@@ -159,5 +173,9 @@ mod tests {
         assert_eq!(key("referer|method", line), some("GET"));
         assert_eq!(key("remote_user+ip", line), some("ann+192.0.2.7"));
         assert_eq!(key("remote_user+referer", line), None);
+        let long = |end: &str| line.replace("app", &("x".repeat(9_000) + end));
+        let (one, other) =
+            (key("user_agent", &long("1")).unwrap(), key("user_agent", &long("2")).unwrap());
+        assert!(one.len() == LONGEST_KEY && one != other);
     }
 }

@@ -46,9 +46,8 @@ pub(super) fn assemble(
     }
     for (events, summary) in per_source.iter().zip(sources.iter_mut()) {
         summary.out_of_order = count_out_of_order(&events.times_us);
-        let requests = summary.counts.requests;
-        summary.detected =
-            (requests > 0).then(|| summary.counts.tally.format(choice, &summary.name));
+        summary.detected = (summary.counts.tally.records > 0)
+            .then(|| summary.counts.tally.format(choice, &summary.name));
     }
     traffic.events = in_order(per_source, sources);
     traffic

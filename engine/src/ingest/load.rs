@@ -21,10 +21,8 @@ use super::summary::{Counts, Damage, SourceSummary, Summary};
 
 /// Bytes of memory that one event takes at most while it is read and measured.
 const EVENT_BYTES: u64 = 64;
-/// Bytes of memory that one dictionary entry takes, about.
-const ENTRY_BYTES: u64 = 96;
 /// Memory that is needed whatever is read, bytes.
-const BASE_BYTES: u64 = 60_000_000;
+const BASE_BYTES: u64 = 40_000_000;
 
 /// How to read.
 #[derive(Debug, Clone)]
@@ -91,7 +89,7 @@ pub fn load(
         blocks.extend(parsed);
     }
     let traffic = assemble(workers, blocks, &mut sources, &options.projection, options.choice);
-    Ok((traffic, Summary { sources, repeated: found.repeated }))
+    Ok((traffic, Summary { sources, repeated: found.repeated, unusable: found.unusable }))
 }
 
 /// What a worker brings home.
@@ -153,7 +151,7 @@ struct Job<'p> {
     slots: Vec<Mutex<Slot>>,
     done: Vec<AtomicBool>,
     events: AtomicU64,
-    entries: Vec<AtomicU64>,
+    dictionary_bytes: Vec<AtomicU64>,
     error: Mutex<Option<LoadError>>,
     failed: AtomicBool,
 }
@@ -183,7 +181,7 @@ impl<'p> Job<'p> {
             slots: inputs.iter().map(|_| Mutex::new(slot())).collect(),
             done: inputs.iter().map(|_| AtomicBool::new(false)).collect(),
             events: AtomicU64::new(0),
-            entries: (0..options.threads.max(1)).map(|_| AtomicU64::new(0)).collect(),
+            dictionary_bytes: (0..options.threads.max(1)).map(|_| AtomicU64::new(0)).collect(),
             error: Mutex::new(None),
             failed: AtomicBool::new(false),
         }
@@ -292,6 +290,10 @@ impl<'p> Job<'p> {
         if let Some(why) = tap.failure() {
             return Err(unreadable(why));
         }
+        if let Some(why) = damage.as_ref().filter(|_| index == 0 && input.explicit) {
+            let kind = slot.compression.name().unwrap_or("file");
+            return Err(unreadable(format!("damaged {kind} from its beginning: {why}")));
+        }
         slot.damage = damage.map(|why| Damage { at_byte: tap.bytes_read(), why });
         slot.digest = Some(tap.finish().map_err(|error| unreadable(error.to_string()))?);
         Ok(None)
@@ -313,19 +315,27 @@ impl<'p> Job<'p> {
     /// Adds up memory, and stops the job when it is used up.
     fn account(&self, id: usize, worker: &Worker<'_>, requests: u64) {
         let read = self.events.fetch_add(requests, Ordering::Relaxed) + requests;
-        let entries = u64::try_from(worker.distinct()).unwrap_or(u64::MAX);
-        if let Some(slot) = self.entries.get(id) {
-            slot.store(entries, Ordering::Relaxed);
+        if let Some(slot) = self.dictionary_bytes.get(id) {
+            slot.store(worker.dictionary_bytes(), Ordering::Relaxed);
         }
         let Some(limit_bytes) = self.options.memory_bytes else { return };
-        let entries: u64 = self.entries.iter().map(|slot| slot.load(Ordering::Relaxed)).sum();
-        let used = BASE_BYTES + read * EVENT_BYTES + entries * ENTRY_BYTES;
+        let dictionaries: u64 =
+            self.dictionary_bytes.iter().map(|slot| slot.load(Ordering::Relaxed)).sum();
+        let base = self.base_bytes();
+        let used = base + read * EVENT_BYTES + dictionaries;
         if used > limit_bytes {
-            let room = limit_bytes.saturating_sub(BASE_BYTES);
-            let fits = u128::from(room) * u128::from(read) / u128::from((used - BASE_BYTES).max(1));
+            let room = limit_bytes.saturating_sub(base);
+            let fits = u128::from(room) * u128::from(read) / u128::from((used - base).max(1));
             let fits = u64::try_from(fits).unwrap_or(u64::MAX);
             self.fail(LoadError::Memory { limit_bytes, read, fits });
         }
+    }
+
+    /// What is needed whatever is read: each worker's block, which an over-long line may lengthen.
+    fn base_bytes(&self) -> u64 {
+        let block = 2 * self.options.block_bytes + self.options.max_line;
+        let blocks = u64::try_from(block * self.options.threads.max(1)).unwrap_or(u64::MAX);
+        BASE_BYTES.saturating_add(blocks)
     }
 
     /// Keeps the first error and stops the others.

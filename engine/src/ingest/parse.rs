@@ -48,11 +48,11 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Entries of all dictionaries.
-    pub(super) fn distinct(&self) -> usize {
-        self.addresses.len()
-            + self.templates.len()
-            + self.keys.iter().map(Interner::len).sum::<usize>()
+    /// Bytes of memory that all dictionaries take, about.
+    pub(super) fn dictionary_bytes(&self) -> u64 {
+        self.addresses.bytes()
+            + self.templates.bytes()
+            + self.keys.iter().map(Interner::bytes).sum::<u64>()
     }
 
     /// Parses the lines of a block.
@@ -79,6 +79,7 @@ impl<'p> Worker<'p> {
     }
 
     fn line(&mut self, raw: &[u8], parsed: &mut ParsedBlock) -> Result<(), SkipReason> {
+        let raw = without_padding(raw)?;
         if raw.len() > self.max_line {
             return Err(SkipReason::TooLong);
         }
@@ -97,13 +98,7 @@ impl<'p> Worker<'p> {
         reason: SkipReason,
         parsed: &mut ParsedBlock,
     ) -> Result<(), SkipReason> {
-        let trimmed = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        let trimmed = match trimmed.iter().position(|byte| *byte != 0) {
-            Some(start) => trimmed.get(start..).unwrap_or_default(),
-            None if trimmed.is_empty() => trimmed,
-            None => return Err(SkipReason::NulPadding),
-        };
-        let trimmed = trimmed.trim_ascii();
+        let trimmed = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
         if trimmed.is_empty() {
             return Err(SkipReason::Blank);
         }
@@ -125,20 +120,18 @@ impl<'p> Worker<'p> {
         line: &[u8],
         parsed: &mut ParsedBlock,
     ) -> Result<(), SkipReason> {
+        let ParsedBlock { events, counts } = parsed;
+        counts.stamp(record.stamp_us);
+        counts.tally.observe(record, line);
         if !self.projection.covers(record.stamp_us) {
             return Err(SkipReason::OutOfRange);
         }
-        let ParsedBlock { events, counts } = parsed;
         if counts.first_line.is_empty() {
             counts.first_line = line.get(..EXAMPLE_BYTES).unwrap_or(line).to_vec();
         }
         counts.requests += 1;
         counts.limited += u64::from(record.status == Some(429));
         counts.unavailable += u64::from(record.status == Some(503));
-        counts.tally.records += 1;
-        counts.tally.vhost += u64::from(record.form.vhost);
-        counts.tally.agent += u64::from(record.form.agent);
-        counts.tally.evidence.observe(record, line);
 
         events.times_us.push(record.stamp_us);
         events.addresses.push(self.address(record.client));
@@ -170,4 +163,13 @@ impl<'p> Worker<'p> {
             }
         }
     }
+}
+
+/// A line without the NULs that `copytruncate` left before it.
+fn without_padding(line: &[u8]) -> Result<&[u8], SkipReason> {
+    if line.first() != Some(&0) {
+        return Ok(line);
+    }
+    let start = line.iter().position(|byte| *byte != 0);
+    start.and_then(|start| line.get(start..)).ok_or(SkipReason::NulPadding)
 }

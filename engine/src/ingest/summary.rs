@@ -96,13 +96,21 @@ pub struct Counts {
     pub unavailable: u64,
     /// Lines that aren't.
     pub skips: Skips,
-    /// What the lines looked like.
+    /// First and last stamp of all requests, those left out by time too; microseconds.
+    pub stamps_us: Option<(i64, i64)>,
+    /// What the lines looked like, those left out by time too.
     pub tally: Tally,
     /// First bytes of the first request, which order sources that begin and end at one time.
     pub first_line: Vec<u8>,
 }
 
 impl Counts {
+    /// Widens the period covered.
+    pub fn stamp(&mut self, stamp_us: i64) {
+        let (first, last) = self.stamps_us.unwrap_or((stamp_us, stamp_us));
+        self.stamps_us = Some((first.min(stamp_us), last.max(stamp_us)));
+    }
+
     /// Adds the counts of lines that follow.
     pub fn append(&mut self, later: Self) {
         self.skips.append(later.skips, self.lines);
@@ -111,6 +119,10 @@ impl Counts {
         self.limited += later.limited;
         self.unavailable += later.unavailable;
         self.tally.merge(&later.tally);
+        if let Some((first, last)) = later.stamps_us {
+            self.stamp(first);
+            self.stamp(last);
+        }
         if self.first_line.is_empty() {
             self.first_line = later.first_line;
         }
@@ -157,6 +169,8 @@ pub struct Summary {
     pub sources: Vec<SourceSummary>,
     /// Names that led to a file already named.
     pub repeated: Vec<String>,
+    /// Names found in folders that can't be opened, and why.
+    pub unusable: Vec<(String, String)>,
 }
 
 impl Summary {

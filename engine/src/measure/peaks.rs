@@ -61,6 +61,37 @@ pub fn sliding_bracket(
     (sliding(times, resolution_us).div_ceil(windows.unwrap_or(u32::MAX)), hi)
 }
 
+/// Proven ends of a key's fullest aligned window, when stamps are arrivals floored to
+/// `resolution_us`: the count itself where windows are whole steps long.
+///
+/// Else a window surely holds the arrivals whose whole step lies inside, and at most those whose step
+/// touches it; and of the fullest step, the windows it touches share the arrivals.
+pub fn calendar_bracket(
+    times: impl Iterator<Item = i64> + Clone,
+    window_us: i64,
+    resolution_us: i64,
+) -> (u32, u32) {
+    if resolution_us <= 1 || window_us.rem_euclid(resolution_us) == 0 {
+        let count = calendar(times, window_us);
+        return (count, count);
+    }
+    let steps = calendar(times.clone(), resolution_us);
+    let share = |windows: i64| steps.div_ceil(u32::try_from(windows).unwrap_or(u32::MAX));
+    if resolution_us.rem_euclid(window_us) == 0 {
+        return (share(resolution_us.div_euclid(window_us)), steps); // each window lies in one step
+    }
+    let share = share(resolution_us.div_euclid(window_us) + 2);
+    let last_us = resolution_us - 1;
+    let inside = times
+        .clone()
+        .filter(|stamp| stamp.div_euclid(window_us) == (stamp + last_us).div_euclid(window_us));
+    let lo = calendar(inside, window_us).max(share);
+    // a step touches the windows of its first and of its last instant; a window is touched by the steps
+    // that begin in it and by the one that reaches into it
+    let hi = sliding(times, window_us + resolution_us);
+    (lo, hi)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -123,8 +154,11 @@ mod tests {
             let arrivals = sorted(arrivals);
             let stamps = arrivals.iter().map(|t| t - t.rem_euclid(resolution));
             let truth = sliding(arrivals.iter().copied(), window);
-            let (lo, hi) = sliding_bracket(stamps, window, resolution);
+            let (lo, hi) = sliding_bracket(stamps.clone(), window, resolution);
             prop_assert!(lo <= truth && truth <= hi, "{} {} {}", lo, truth, hi);
+            let truth = calendar(arrivals.iter().copied(), window);
+            let (lo, hi) = calendar_bracket(stamps, window, resolution);
+            prop_assert!(lo <= truth && truth <= hi, "calendar {} {} {}", lo, truth, hi);
         }
 
         #[test]

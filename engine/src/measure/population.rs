@@ -43,11 +43,13 @@ pub struct Measure {
     /// Percentiles over keys of the sliding peak; ends are percentiled separately.
     pub peak: Percentiles<Bracket<u32>>,
     /// Percentiles over keys of the fullest aligned window (UTC).
-    pub calendar: Percentiles<u32>,
+    pub calendar: Percentiles<Bracket<u32>>,
     /// Median over keys of peak ÷ fullest aligned window, in thousandths.
     pub understated_p50: Bracket<u64>,
     /// Largest of these.
     pub understated_max: Bracket<u64>,
+    /// The greatest peak of any key ÷ the fullest aligned window of any key, in thousandths.
+    pub understated_of_max: Bracket<u64>,
     /// Keys per peak (its lower end), ascending.
     pub histogram: Vec<(u32, u64)>,
     /// The key with the greatest peak, the first by text of several.
@@ -70,16 +72,19 @@ pub struct KeyTotals {
 struct KeyPeaks {
     lo: u32,
     hi: u32,
-    calendar: u32,
+    calendar_lo: u32,
+    calendar_hi: u32,
 }
 
-impl KeyPeaks {
-    fn understated(self, peak: u32) -> u64 {
-        let thousandths =
-            decimal::ratio(u64::from(peak), u64::from(self.calendar), UNDERSTATED_DECIMALS);
-        // windows shorter than the stamps' steps: a bin can hold more than is proven
-        thousandths.unwrap_or(0).max(10_u64.pow(UNDERSTATED_DECIMALS))
-    }
+/// Proven ends of peak ÷ calendar, in thousandths. A window lies in two aligned ones, so the quotient
+/// is from 1 to 2 whatever the ends are.
+fn understated(peak: (u32, u32), calendar: (u32, u32)) -> (u64, u64) {
+    let quotient = |peak: u32, calendar: u32| {
+        let ratio = decimal::ratio(u64::from(peak), u64::from(calendar), UNDERSTATED_DECIMALS);
+        let one = 10_u64.pow(UNDERSTATED_DECIMALS);
+        ratio.unwrap_or(one).clamp(one, 2 * one)
+    };
+    (quotient(peak.0, calendar.1), quotient(peak.1, calendar.0))
 }
 
 /// Measures every key for all requests and for each place of the plan.
@@ -150,7 +155,11 @@ fn of_group(
             let cells = || table.iter().skip(at).step_by(width).copied();
             let peak_lo = Percentiles::of(cells().map(|cell| cell.lo))?;
             let peak_hi = Percentiles::of(cells().map(|cell| cell.hi))?;
-            let (understated_p50, understated_max) = understated(&cells())?;
+            let calendar_lo = Percentiles::of(cells().map(|cell| cell.calendar_lo))?;
+            let calendar_hi = Percentiles::of(cells().map(|cell| cell.calendar_hi))?;
+            let (understated_p50, understated_max) = understated_over_keys(cells())?;
+            let (of_lo, of_hi) =
+                understated((peak_lo.max, peak_hi.max), (calendar_lo.max, calendar_hi.max));
             Some(Measure {
                 key: spec.name.clone(),
                 place: place.cloned(),
@@ -158,9 +167,10 @@ fn of_group(
                 requests: count(grouped.len()),
                 keys: count(grouped.keys.len()),
                 peak: bracketed(&peak_lo, &peak_hi),
-                calendar: Percentiles::of(cells().map(|cell| cell.calendar))?,
+                calendar: bracketed(&calendar_lo, &calendar_hi),
                 understated_p50,
                 understated_max,
+                understated_of_max: Bracket::proven(of_lo, of_hi),
                 histogram: histogram(cells().map(|cell| cell.lo)),
                 busiest: busiest(grouped, column, cells(), peak_lo.max),
             })
@@ -170,11 +180,12 @@ fn of_group(
 
 fn key_peaks(arrivals: &[i64], window_us: i64, resolution_us: i64) -> KeyPeaks {
     if arrivals.len() == 1 {
-        return KeyPeaks { lo: 1, hi: 1, calendar: 1 };
+        return KeyPeaks { lo: 1, hi: 1, calendar_lo: 1, calendar_hi: 1 };
     }
     let times = || arrivals.iter().copied();
     let (lo, hi) = peaks::sliding_bracket(times(), window_us, resolution_us);
-    KeyPeaks { lo, hi, calendar: peaks::calendar(times(), window_us) }
+    let (calendar_lo, calendar_hi) = peaks::calendar_bracket(times(), window_us, resolution_us);
+    KeyPeaks { lo, hi, calendar_lo, calendar_hi }
 }
 
 fn bracketed(lo: &Percentiles<u32>, hi: &Percentiles<u32>) -> Percentiles<Bracket<u32>> {
@@ -187,17 +198,17 @@ fn bracketed(lo: &Percentiles<u32>, hi: &Percentiles<u32>) -> Percentiles<Bracke
     }
 }
 
-fn understated(
-    cells: &(impl Iterator<Item = KeyPeaks> + Clone),
+/// Median and largest over keys of both ends.
+fn understated_over_keys(
+    cells: impl Iterator<Item = KeyPeaks>,
 ) -> Option<(Bracket<u64>, Bracket<u64>)> {
-    let ends = |pick: fn(KeyPeaks) -> u32| {
-        let mut sorted: Vec<u64> = cells.clone().map(|cell| cell.understated(pick(cell))).collect();
-        sorted.sort_unstable();
-        Some((nearest_rank(&sorted, 1, 2)?, *sorted.last()?))
-    };
-    let (lo_median, lo_max) = ends(|cell| cell.lo)?;
-    let (hi_median, hi_max) = ends(|cell| cell.hi)?;
-    Some((Bracket::proven(lo_median, hi_median), Bracket::proven(lo_max, hi_max)))
+    let (mut lo, mut hi): (Vec<u64>, Vec<u64>) = cells
+        .map(|cell| understated((cell.lo, cell.hi), (cell.calendar_lo, cell.calendar_hi)))
+        .unzip();
+    lo.sort_unstable();
+    hi.sort_unstable();
+    let median = Bracket::proven(nearest_rank(&lo, 1, 2)?, nearest_rank(&hi, 1, 2)?);
+    Some((median, Bracket::proven(*lo.last()?, *hi.last()?)))
 }
 
 fn histogram(peaks: impl Iterator<Item = u32>) -> Vec<(u32, u64)> {

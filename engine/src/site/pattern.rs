@@ -63,26 +63,47 @@ impl Pattern {
 
     /// Whether a normalised path matches.
     pub fn matches(&self, path: &[u8]) -> bool {
-        if self.segments == [Segment::Rest] {
-            return true;
-        }
-        path.strip_prefix(b"/").is_some_and(|relative| {
-            let parts: Vec<&[u8]> = relative.split(|byte| *byte == b'/').collect();
-            matches_from(&self.segments, &parts)
-        })
+        self.segments == [Segment::Rest] || self.places(path).is_some()
     }
 
     /// The segment that `{name}` stands for in a path that matches; the first of that name.
     pub fn capture<'p>(&self, name: &str, path: &'p [u8]) -> Option<&'p [u8]> {
-        let relative = path.strip_prefix(b"/")?;
-        let parts: Vec<&[u8]> = relative.split(|byte| *byte == b'/').collect();
         let at = self.segments.iter().position(|s| matches!(s, Segment::Named(n) if n == name))?;
-        let rest_before = self.segments.iter().take(at).any(|segment| *segment == Segment::Rest);
-        if rest_before {
-            let from_end = self.segments.len() - at;
-            return parts.len().checked_sub(from_end).and_then(|i| parts.get(i)).copied();
+        let place = *self.places(path)?.get(at)?;
+        path.strip_prefix(b"/")?.split(|byte| *byte == b'/').nth(place)
+    }
+
+    /// For each segment of the pattern, the part of the path it matched; `None` if the path doesn't.
+    ///
+    /// `**` first takes nothing; where the pattern fails, the last `**` takes one part more. Earlier
+    /// ones never need to, so the work is at most parts × segments.
+    fn places(&self, path: &[u8]) -> Option<Vec<usize>> {
+        let parts: Vec<&[u8]> = path.strip_prefix(b"/")?.split(|byte| *byte == b'/').collect();
+        let mut places = vec![0; self.segments.len()];
+        let (mut segment, mut part) = (0, 0);
+        let mut last_rest: Option<(usize, usize)> = None;
+        loop {
+            if let Some(place) = places.get_mut(segment) {
+                *place = part;
+            }
+            match (self.segments.get(segment), parts.get(part)) {
+                (None, None) => return Some(places),
+                (Some(Segment::Rest), _) => {
+                    last_rest = Some((segment, part));
+                    segment += 1;
+                }
+                (Some(wanted), Some(found)) if matches_one(wanted, found) => {
+                    segment += 1;
+                    part += 1;
+                }
+                _ => {
+                    let (rest, taken) = last_rest.filter(|(_, taken)| *taken < parts.len())?;
+                    last_rest = Some((rest, taken + 1));
+                    segment = rest + 1;
+                    part = taken + 1;
+                }
+            }
         }
-        parts.get(at).copied()
     }
 
     /// Whether the pattern has a placeholder of this name.
@@ -111,19 +132,6 @@ fn parse_segment(part: &str) -> Result<Segment, PatternError> {
         return Ok(Segment::Glob(part.split('*').map(|p| p.as_bytes().to_vec()).collect()));
     }
     Ok(Segment::Literal(part.as_bytes().to_vec()))
-}
-
-fn matches_from(pattern: &[Segment], parts: &[&[u8]]) -> bool {
-    match (pattern.split_first(), parts.split_first()) {
-        (None, None) => true,
-        (Some((Segment::Rest, after)), _) => {
-            (0..=parts.len()).any(|n| parts.get(n..).is_some_and(|rest| matches_from(after, rest)))
-        }
-        (Some((segment, after)), Some((part, rest))) => {
-            matches_one(segment, part) && matches_from(after, rest)
-        }
-        _ => false,
-    }
 }
 
 fn matches_one(segment: &Segment, part: &[u8]) -> bool {
@@ -176,6 +184,15 @@ mod tests {
         let deep = Pattern::parse("/**/o/{order}").unwrap();
         assert_eq!(deep.capture("order", b"/a/b/o/9"), Some(b"9".as_slice()));
         assert_eq!(pattern.capture("none", b"/u/7/o/9"), None);
+        let between = Pattern::parse("/**/o/{order}/**/x").unwrap();
+        assert_eq!(between.capture("order", b"/a/o/9/b/c/x"), Some(b"9".as_slice()));
+    }
+
+    #[test]
+    fn many_rests_on_a_long_path_take_no_longer() {
+        let path = "/a".repeat(20_000);
+        assert!(!matches("/**/a/**/a/**/a/**/b", &path));
+        assert!(matches("/**/a/**/a/**/a/**", &path));
     }
 
     #[test]

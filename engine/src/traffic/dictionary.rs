@@ -7,20 +7,44 @@ use std::hash::Hash;
 
 use ahash::RandomState;
 
+use crate::units::address::Address;
+
+/// Bytes that an entry takes besides its text, about: in the table, and in the lists made of it.
+const ENTRY_BYTES: u64 = 96;
+
+/// A value that can be interned, and the bytes it has on the heap.
+pub trait Value: Eq + Hash + Ord {
+    /// Bytes on the heap.
+    fn heap_bytes(&self) -> usize;
+}
+
+impl Value for Address {
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+impl Value for Box<[u8]> {
+    fn heap_bytes(&self) -> usize {
+        self.len()
+    }
+}
+
 /// Gives each distinct value a number, in order of first sight.
 #[derive(Debug)]
 pub struct Interner<K> {
     // seeded per process: keys come from whoever sends requests
     ids: HashMap<K, u32, RandomState>,
+    heap_bytes: u64,
 }
 
-impl<K: Eq + Hash + Ord> Default for Interner<K> {
+impl<K: Value> Default for Interner<K> {
     fn default() -> Self {
-        Self { ids: HashMap::default() }
+        Self { ids: HashMap::default(), heap_bytes: 0 }
     }
 }
 
-impl<K: Eq + Hash + Ord> Interner<K> {
+impl<K: Value> Interner<K> {
     /// The number of a value; a new one if it wasn't seen before.
     pub fn id<Q>(&mut self, value: &Q) -> u32
     where
@@ -32,13 +56,21 @@ impl<K: Eq + Hash + Ord> Interner<K> {
             return *id;
         }
         let id = u32::try_from(self.ids.len()).unwrap_or(u32::MAX);
-        self.ids.insert(K::from(value), id);
+        let key = K::from(value);
+        self.heap_bytes += u64::try_from(key.heap_bytes()).unwrap_or(u64::MAX);
+        self.ids.insert(key, id);
         id
     }
 
     /// Distinct values so far.
     pub fn len(&self) -> usize {
         self.ids.len()
+    }
+
+    /// Bytes of memory that the values take, about.
+    pub fn bytes(&self) -> u64 {
+        let entries = u64::try_from(self.ids.len()).unwrap_or(u64::MAX);
+        self.heap_bytes.saturating_add(entries.saturating_mul(ENTRY_BYTES))
     }
 
     /// Whether nothing was seen.
@@ -64,7 +96,7 @@ pub struct Joined<K> {
 }
 
 /// Joins the workers' dictionaries.
-pub fn join<K: Eq + Hash + Ord>(workers: Vec<Interner<K>>) -> Joined<K> {
+pub fn join<K: Value>(workers: Vec<Interner<K>>) -> Joined<K> {
     let mut remaps: Vec<Vec<u32>> = workers.iter().map(|w| vec![0; w.len()]).collect();
     let mut lists: Vec<_> =
         workers.into_iter().map(|worker| worker.into_sorted().into_iter().peekable()).collect();

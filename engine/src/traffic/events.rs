@@ -39,8 +39,8 @@ pub struct Traffic {
 /// The texts of a key's values.
 #[derive(Debug)]
 pub enum KeyTexts<'t> {
-    /// Address prefixes.
-    Addresses(Vec<Address>),
+    /// Addresses, each cut to so many leading bits (IPv4, IPv6).
+    Addresses(Vec<Address>, (u8, u8)),
     /// Texts from the log.
     Texts(&'t [Box<[u8]>]),
 }
@@ -58,7 +58,7 @@ impl KeyColumn<'_> {
     /// Distinct values.
     pub fn distinct(&self) -> usize {
         match &self.texts {
-            KeyTexts::Addresses(list) => list.len(),
+            KeyTexts::Addresses(list, _) => list.len(),
             KeyTexts::Texts(list) => list.len(),
         }
     }
@@ -66,8 +66,9 @@ impl KeyColumn<'_> {
     /// The text of a value; empty for a number that isn't one.
     pub fn text(&self, id: usize) -> Vec<u8> {
         match &self.texts {
-            KeyTexts::Addresses(list) => {
-                list.get(id).map_or_else(Vec::new, |address| address.to_string().into_bytes())
+            KeyTexts::Addresses(list, (v4, v6)) => {
+                let text = |address: &Address| address.with_prefix(*v4, *v6).into_bytes();
+                list.get(id).map_or_else(Vec::new, text)
             }
             KeyTexts::Texts(list) => list.get(id).map_or_else(Vec::new, |text| text.to_vec()),
         }
@@ -100,7 +101,7 @@ impl Traffic {
         let prefixes: Vec<Address> = self.addresses.iter().map(|a| a.truncate(v4, v6)).collect();
         if prefixes == self.addresses {
             let ids = self.events.addresses.as_slice().into();
-            return KeyColumn { ids, texts: KeyTexts::Addresses(prefixes) };
+            return KeyColumn { ids, texts: KeyTexts::Addresses(prefixes, (v4, v6)) };
         }
         let distinct: Vec<Address> =
             prefixes.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
@@ -113,7 +114,7 @@ impl Traffic {
             .par_iter()
             .map(|id| usize::try_from(*id).ok().and_then(|id| map.get(id)).copied().unwrap_or(NONE))
             .collect();
-        KeyColumn { ids: ids.into(), texts: KeyTexts::Addresses(distinct) }
+        KeyColumn { ids: ids.into(), texts: KeyTexts::Addresses(distinct, (v4, v6)) }
     }
 }
 
@@ -132,7 +133,7 @@ mod tests {
         let by_64 = traffic.key(&KeySpec::ip(64)).unwrap();
         assert_eq!(&*by_64.ids, [0, 1, 2, 3, 3, NONE]);
         assert_eq!(by_64.distinct(), 4);
-        assert_eq!(by_64.text(3), b"2001:db8::");
+        assert_eq!(by_64.text(3), b"2001:db8::/64");
         let by_128 = traffic.key(&KeySpec::ip(128)).unwrap();
         assert_eq!(&*by_128.ids, [0, 1, 2, 3, 4, NONE]);
         assert!(traffic.key(&KeySpec::parse("u=client", 64).unwrap()).is_none());

@@ -26,6 +26,14 @@ impl Address {
         Self(self.0 & mask)
     }
 
+    /// The address, with the prefix it was cut to unless that is all of it: `2001:db8::/64`.
+    pub fn with_prefix(self, v4: u8, v6: u8) -> String {
+        match if self.is_v4() { (v4, 32) } else { (v6, 128) } {
+            (kept, whole) if kept < whole => format!("{self}/{kept}"),
+            _ => self.to_string(),
+        }
+    }
+
     /// Whether this is an IPv4 address.
     pub fn is_v4(self) -> bool {
         self.0 & !V4_MASK == V4_MAPPED

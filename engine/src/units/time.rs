@@ -34,6 +34,9 @@ impl Civil {
         {
             return None;
         }
+        if offset_min.unsigned_abs() > MOST_OFFSET_MIN {
+            return None;
+        }
         let shifted_year = i64::from(year) - i64::from(month <= 2);
         let era = shifted_year.div_euclid(400);
         let year_of_era = shifted_year.rem_euclid(400);
@@ -44,9 +47,15 @@ impl Civil {
         let of_day = i64::from(hour) * HOUR_US
             + (i64::from(minute) - i64::from(offset_min)) * MINUTE_US
             + i64::from(second) * SECOND_US;
-        Some(days * DAY_US + of_day)
+        let instant_us = days * DAY_US + of_day;
+        YEARS_US.contains(&instant_us).then_some(instant_us)
     }
 }
+
+/// The farthest any zone is from UTC, minutes.
+const MOST_OFFSET_MIN: u16 = 14 * 60;
+/// Years 1 to 9999, which is what RFC 3339 can write.
+const YEARS_US: std::ops::Range<i64> = -62_135_596_800 * SECOND_US..253_402_300_800 * SECOND_US;
 
 /// Days of a month in the Gregorian calendar; `None` for a month outside 1 to 12 or year 0.
 fn days_in_month(year: u16, month: u8) -> Option<u8> {

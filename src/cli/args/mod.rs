@@ -10,7 +10,7 @@ use value::Share;
 #[derive(Debug, Parser)]
 #[command(name = "shadowcap", version, arg_required_else_help = true)]
 #[command(
-    after_help = "Exit codes: 0 fine, 2 wrong arguments, 3 input missing, unreadable or foreign, 4 interrupted."
+    after_help = "Exit codes: 0 fine; 2 wrong arguments; 3 input missing, unreadable, foreign, or with too many unreadable lines; 4 interrupted; 101 a bug."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -61,7 +61,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = value::line_size)]
     pub(crate) max_line: usize,
     /// Most unreadable lines before the exit code is 3
-    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = value::share)]
+    #[arg(long, value_name = "SHARE", default_value_t = value::DEFAULT_MAX_BAD, value_parser = value::share)]
     pub(crate) max_bad: Share,
 }
 

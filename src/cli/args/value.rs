@@ -1,5 +1,7 @@
 //! Readers of single values: times, spans, sizes, shares. Each says what is allowed.
 
+use std::fmt;
+
 use bytesize::ByteSize;
 use shadowcap_engine::units::{span as spans, time as times};
 
@@ -8,6 +10,19 @@ use shadowcap_engine::units::{span as spans, time as times};
 pub(crate) struct Share {
     /// 0 to 1,000,000.
     pub(crate) per_million: u64,
+}
+
+/// The default of `--max-bad`.
+pub(crate) const DEFAULT_MAX_BAD: Share = Share { per_million: 10_000 };
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimals = format!("{:04}", self.per_million % 10_000);
+        match decimals.trim_end_matches('0') {
+            "" => write!(f, "{}%", self.per_million / 10_000),
+            decimals => write!(f, "{}.{decimals}%", self.per_million / 10_000),
+        }
+    }
 }
 
 /// An RFC 3339 time, in microseconds since the epoch.
@@ -63,7 +78,10 @@ mod tests {
 
     #[test]
     fn shares_are_percentages() {
-        assert_eq!(share("1%").unwrap().per_million, 10_000);
+        assert_eq!(share("1%").unwrap(), DEFAULT_MAX_BAD);
+        for text in ["1%", "0.5%", "100%", "0.0001%"] {
+            assert_eq!(share(text).unwrap().to_string(), text);
+        }
         assert_eq!(share("0.0001%").unwrap().per_million, 1);
         assert_eq!(share("100%").unwrap().per_million, 1_000_000);
         for text in ["1", "101%", "-1%", "1.23456%", "%", "1.%", "x%", "1.x%"] {

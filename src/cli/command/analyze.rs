@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use shadowcap_engine::ingest::load::load;
-use shadowcap_engine::ingest::source::discover::{Found, discover};
+use shadowcap_engine::ingest::source::discover::{Found, Input, discover};
 use shadowcap_engine::measure::population::{self, Plan};
 use shadowcap_engine::measure::proxies;
 use shadowcap_engine::units::span::SECOND_US;
@@ -39,6 +39,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
 
 fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
     let found = discover(&job.logs)?;
+    refuse_to_replace(&found, job.json.as_ref())?;
     let progress = Progress::new(total_bytes(&found), job.progress, stop);
     let loaded = load(found, &job.load, &progress);
     if loaded.is_err() {
@@ -84,6 +85,19 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
         diagnostics::note("too many lines could not be read (see --max-bad); the exit code is 3");
     }
     Ok(if too_many_bad { Exit::Input } else { Exit::Fine })
+}
+
+/// A report must not take the place of a log, as `--json access.log*` would have it.
+fn refuse_to_replace(found: &Found, target: Option<&Target>) -> Result<(), Failure> {
+    let Some(target) = target else { return Ok(()) };
+    let replaced = |input: &&Input| input.path.as_ref().is_some_and(|path| target.replaces(path));
+    match found.inputs.iter().find(replaced) {
+        Some(input) => Err(Failure::Usage(format!(
+            "--json {}: this is one of the logs to read, and would be replaced by the report",
+            input.name
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// What there is to read, where every input's size is known.

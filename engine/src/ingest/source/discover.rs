@@ -29,6 +29,8 @@ pub struct Found {
     pub inputs: Vec<Input>,
     /// Names that led to a file already named.
     pub repeated: Vec<String>,
+    /// Names found in folders that can't be opened, and why.
+    pub unusable: Vec<(String, String)>,
 }
 
 /// Finds what the arguments name.
@@ -102,14 +104,22 @@ fn add_folder(
     };
     let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
     for entry in walk.into_iter().filter_entry(|entry| !hidden(entry)) {
-        let entry = entry.map_err(|error| LoadError::Unreadable {
-            name: error.path().unwrap_or(Path::new(folder)).to_string_lossy().into_owned(),
-            why: error
-                .io_error()
-                .map_or_else(|| "a link to itself".to_owned(), ToString::to_string),
-        })?;
-        if entry.file_type().is_file() {
-            add_file(found, seen, entry.path(), false)?;
+        let refused = match entry {
+            Ok(entry) if !entry.file_type().is_file() => continue,
+            Ok(entry) => add_file(found, seen, entry.path(), false),
+            Err(error) => Err(LoadError::Missing {
+                name: error.path().unwrap_or(Path::new(folder)).to_string_lossy().into_owned(),
+                why: error
+                    .io_error()
+                    .map_or_else(|| "links to itself".to_owned(), ToString::to_string),
+            }),
+        };
+        match refused {
+            // one bad link must not keep the rest of a folder from being read
+            Err(LoadError::Missing { name, why }) if name != folder => {
+                found.unusable.push((name, why));
+            }
+            other => other?,
         }
     }
     if found.inputs.len() + found.repeated.len() == before {
@@ -151,11 +161,13 @@ mod tests {
         for name in ["b.log", "a.log", "deep/c.gz", ".hidden"] {
             fs::write(folder.join(name), "x").unwrap();
         }
+        std::os::unix::fs::symlink("nowhere", folder.join("dangling")).unwrap();
         let root = folder.to_string_lossy().into_owned();
         let found =
             discover(&[root.clone(), format!("{root}/*.log"), format!("{root}/a.log")]).unwrap();
         assert_eq!(names(&found), ["a.log", "b.log", "c.gz"]);
         assert_eq!(found.repeated.len(), 3);
+        assert!(found.unusable[0].0.ends_with("dangling"), "{:?}", found.unusable);
         let missing = discover(&[format!("{root}/none.log")]).unwrap_err().to_string();
         assert!(missing.contains("no such file"), "{missing}");
         assert!(discover(&[format!("{root}/*.none")]).is_err());

@@ -4,6 +4,7 @@
 
 mod cli;
 mod report;
+mod table;
 
 use std::process::ExitCode;
 

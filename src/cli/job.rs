@@ -2,25 +2,19 @@
 
 use std::fs;
 use std::io::{self, IsTerminal};
-use std::thread::available_parallelism;
 
 use clap::ValueEnum;
-use shadowcap_engine::format::detect::{Choice, Format};
-use shadowcap_engine::format::writer_evidence::Writer;
 use shadowcap_engine::ingest::load::LoadOptions;
-use shadowcap_engine::ingest::projection::Projection;
-use shadowcap_engine::site::key::KeySpec;
-use shadowcap_engine::site::route::Route;
 use shadowcap_engine::units::span::{self, DAY_US, HOUR_US, MINUTE_US, SECOND_US};
 use shadowcap_engine::units::time;
 
 use crate::report::terminal::Look;
 
 use super::args::value::DEFAULT_MAX_BAD;
-use super::args::{AnalyzeArgs, ColorArg, FormatArg, InputArgs, OutputArgs, SubjectArgs};
+use super::args::{AnalyzeArgs, ColorArg, FormatArg, OutputArgs};
 use super::exit::Failure;
-use super::memory;
 use super::output::Target;
+use super::reading;
 
 /// Windows that are always measured, microseconds.
 const WINDOWS_US: [i64; 6] =
@@ -61,27 +55,15 @@ impl AnalyzeJob {
     /// # Errors
     /// When they can't be used.
     pub(crate) fn new(args: &AnalyzeArgs) -> Result<Self, Failure> {
-        let AnalyzeArgs { input, subject, output, machine } = args;
-        let projection = projection(input, subject)?;
-        let threads = match machine.threads {
-            Some(threads) => usize::from(threads),
-            None => available_parallelism().map_or(1, usize::from),
-        };
+        let AnalyzeArgs { input, keys, windows, output, machine } = args;
         let mut windows_us = WINDOWS_US.to_vec();
-        windows_us.extend(&subject.window);
+        windows_us.extend(&windows.window);
         windows_us.sort_unstable();
         windows_us.dedup();
         let json_to_stdout = output.json.iter().any(|name| name == "-");
         Ok(Self {
             logs: input.logs.clone(),
-            load: LoadOptions {
-                projection,
-                choice: choice(input.format),
-                max_line: input.max_line,
-                threads,
-                memory_bytes: machine.memory.or_else(memory::default_limit),
-                ..LoadOptions::default()
-            },
+            load: reading::options(input, keys, machine)?,
             windows_us,
             max_bad_per_million: input.max_bad.per_million,
             json: json_target(output)?,
@@ -92,52 +74,6 @@ impl AnalyzeJob {
             quiet: output.quiet,
             arguments: arguments(args),
         })
-    }
-}
-
-fn projection(input: &InputArgs, subject: &SubjectArgs) -> Result<Projection, Failure> {
-    let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
-    let mut keys = vec![KeySpec::ip(subject.ipv6_prefix)];
-    for text in &subject.define_key {
-        let key = KeySpec::parse(text, subject.ipv6_prefix).map_err(|error| usage(&error))?;
-        if keys.iter().any(|known| known.name == key.name) {
-            return Err(Failure::Usage(format!("the key `{}` is defined twice", key.name)));
-        }
-        keys.push(key);
-    }
-    let mut routes: Vec<Route> = Vec::new();
-    for text in &subject.route {
-        let route = Route::parse(text).map_err(|error| usage(&error))?;
-        if routes.iter().any(|known| known.name == route.name) {
-            return Err(Failure::Usage(format!("the route `{}` is defined twice", route.name)));
-        }
-        routes.push(route);
-    }
-    for key in &keys {
-        if let Some(name) = key.captures().find(|n| !routes.iter().any(|r| r.pattern().has(n))) {
-            return Err(Failure::Usage(format!(
-                "the key `{}` needs path:{name}, but no --route has {{{name}}} in its path",
-                key.name
-            )));
-        }
-    }
-    if let (Some(from), Some(to)) = (input.from, input.to)
-        && from >= to
-    {
-        return Err(Failure::Usage("--from must be before --to".to_owned()));
-    }
-    Ok(Projection { keys, routes, from_us: input.from, to_us: input.to })
-}
-
-fn choice(format: FormatArg) -> Choice {
-    match format {
-        FormatArg::Auto => Choice::Auto,
-        FormatArg::Nginx => Choice::Family(Writer::Nginx),
-        FormatArg::Apache => Choice::Family(Writer::Apache),
-        FormatArg::NginxCombined => Choice::Exactly(Format::NginxCombined),
-        FormatArg::ApacheCommon => Choice::Exactly(Format::ApacheCommon),
-        FormatArg::ApacheCombined => Choice::Exactly(Format::ApacheCombined),
-        FormatArg::ApacheVhostCombined => Choice::Exactly(Format::ApacheVhostCombined),
     }
 }
 
@@ -184,23 +120,38 @@ fn look(color: ColorArg) -> Look {
 fn arguments(args: &AnalyzeArgs) -> Vec<String> {
     let mut list = vec!["analyze".to_owned()];
     let mut add = |flag: &str, value: String| list.push(format!("--{flag}={value}"));
-    for key in &args.subject.define_key {
+    for key in &args.keys.define_key {
         add("define-key", key.clone());
     }
-    for route in &args.subject.route {
+    for route in &args.keys.route {
         add("route", route.clone());
     }
-    for window in &args.subject.window {
+    for window in &args.windows.window {
         add("window", span::format(*window).replace(' ', ""));
     }
-    if args.subject.ipv6_prefix != 64 {
-        add("ipv6-prefix", args.subject.ipv6_prefix.to_string());
+    if args.keys.ipv6_prefix != 64 {
+        add("ipv6-prefix", args.keys.ipv6_prefix.to_string());
     }
     if let Some(from) = args.input.from {
         add("from", time::format_rfc3339(from));
     }
     if let Some(to) = args.input.to {
         add("to", time::format_rfc3339(to));
+    }
+    if let Some(format) = &args.input.log_format {
+        add("log-format", format.clone());
+    }
+    for field in &args.input.field {
+        add("field", field.clone());
+    }
+    if let Some(field) = &args.input.client_ip {
+        add("client-ip", field.clone());
+    }
+    for proxy in &args.input.trusted_proxy {
+        add("trusted-proxy", proxy.clone());
+    }
+    if let Some(hop) = args.input.hop {
+        add("hop", hop.to_string());
     }
     if args.input.format != FormatArg::Auto {
         let format = args.input.format.to_possible_value();

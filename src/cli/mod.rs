@@ -5,10 +5,12 @@ mod args;
 mod command;
 mod diagnostics;
 mod exit;
+mod inputs;
 mod job;
 mod memory;
 mod output;
 mod progress;
+mod reading;
 mod signals;
 
 use std::process::ExitCode;
@@ -34,6 +36,7 @@ pub(crate) fn run() -> ExitCode {
     };
     let outcome = std::panic::catch_unwind(|| match args.command {
         Command::Analyze(analyze) => command::analyze::run(&analyze),
+        Command::Convert(convert) => command::convert::run(&convert),
     });
     match outcome {
         Ok(Ok(exit)) => exit.into(),

@@ -64,28 +64,57 @@ impl Target {
         }
     }
 
-    /// Writes everything and makes it appear. A closed pipe is success: the reader has what it wanted.
+    /// Writes everything and makes it appear.
     ///
     /// # Errors
     /// When the system can't write, sync or rename.
-    pub(crate) fn finish(self, content: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn finish(mut self, content: &[u8]) -> Result<(), Failure> {
+        self.write(content)?;
+        self.commit()
+    }
+
+    /// Writes a part. A closed pipe is success: the reader has what it wanted.
+    ///
+    /// # Errors
+    /// When the system can't write.
+    pub(crate) fn write(&mut self, content: &[u8]) -> Result<(), Failure> {
         match self {
             Self::Stdout => {
                 let mut stdout = io::stdout().lock();
                 let written = stdout.write_all(content).and_then(|()| stdout.flush());
                 unless_closed(written).map_err(|error| failure(Path::new("stdout"), &error))
             }
-            Self::Device { mut file, path } => {
-                unless_closed(file.write_all(content)).map_err(|error| failure(&path, &error))
+            Self::Device { file, path } => {
+                unless_closed(file.write_all(content)).map_err(|error| failure(path, &error))
             }
-            Self::File { mut file, temporary, path } => {
-                let done = file
-                    .write_all(content)
-                    .and_then(|()| file.sync_all())
-                    .and_then(|()| fs::rename(&temporary, &path));
-                done.map_err(|error| failure(&path, &error))?;
-                unfinished(|list| list.retain(|name| *name != temporary));
-                Ok(())
+            Self::File { file, path, .. } => {
+                file.write_all(content).map_err(|error| failure(path, &error))
+            }
+        }
+    }
+
+    /// Makes what was written appear.
+    ///
+    /// # Errors
+    /// When the system can't sync or rename.
+    pub(crate) fn commit(self) -> Result<(), Failure> {
+        let Self::File { file, temporary, path } = self else { return Ok(()) };
+        file.sync_all()
+            .and_then(|()| fs::rename(&temporary, &path))
+            .map_err(|error| failure(&path, &error))?;
+        unfinished(|list| list.retain(|name| *name != temporary));
+        Ok(())
+    }
+
+    /// A handle to the file itself, for writers that need one; `None` for standard output.
+    ///
+    /// # Errors
+    /// When the system has no handles left.
+    pub(crate) fn file(&self) -> Result<Option<File>, Failure> {
+        match self {
+            Self::Stdout => Ok(None),
+            Self::Device { file, path } | Self::File { file, path, .. } => {
+                file.try_clone().map(Some).map_err(|error| failure(path, &error))
             }
         }
     }

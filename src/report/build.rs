@@ -5,6 +5,7 @@ use shadowcap_engine::ingest::summary::{SourceSummary, Summary};
 use shadowcap_engine::measure::percentile::Percentiles;
 use shadowcap_engine::measure::population::{self, KeyTotals};
 use shadowcap_engine::measure::proxies::Proxies;
+use shadowcap_engine::measure::suspects;
 use shadowcap_engine::site::route::Route;
 use shadowcap_engine::traffic::{NONE, Traffic};
 use shadowcap_engine::units::time::format_rfc3339;
@@ -12,7 +13,8 @@ use shadowcap_engine::units::time::format_rfc3339;
 use super::escape;
 use super::mask::{mask, shorten};
 use super::model::{
-    self, Example, Generator, Input, Key, Measure, Report, Seconds, Skipped, Source, Understated,
+    self, Companions, Example, Generator, Input, Key, Measure, Report, Seconds, Skipped, Source,
+    Suspect, Understated,
 };
 use super::number::{Bracketed, Thousandths};
 use super::pseudonym::Names;
@@ -27,6 +29,7 @@ pub(crate) struct Material<'a> {
     pub(crate) windows_us: &'a [i64],
     pub(crate) routes: &'a [Route],
     pub(crate) proxies: Option<&'a Proxies>,
+    pub(crate) suspects: &'a [suspects::Suspect],
     pub(crate) max_bad_per_million: u64,
     pub(crate) names: &'a Names,
     pub(crate) arguments: &'a [String],
@@ -47,7 +50,7 @@ pub(crate) fn build(material: &Material<'_>) -> Built {
         input: input(material),
         keys: material.totals.iter().map(key).collect(),
         measure: material.measures.iter().map(|measure| row(measure, material.names)).collect(),
-        suspects: vec![],
+        suspects: material.suspects.iter().map(|s| suspect(s, material.names)).collect(),
         policies: vec![],
         verdicts: vec![],
         series: vec![],
@@ -106,7 +109,7 @@ fn source(source: &SourceSummary) -> Source {
         bytes: source.bytes,
         lines: source.counts.lines,
         requests: source.counts.requests,
-        resolution_us: detected.map(|detected| detected.format.resolution_us()),
+        resolution_us: detected.map(|detected| detected.resolution_us),
         digest: source.digest.clone(),
     }
 }
@@ -130,7 +133,20 @@ fn key(totals: &KeyTotals) -> Key {
         key: totals.key.clone(),
         distinct: totals.distinct,
         missing: totals.missing,
-        users_per_key: None,
+        users_per_key: totals.users.as_ref().map(companions),
+        addresses_per_key: totals.addresses.as_ref().map(companions),
+    }
+}
+
+fn companions(from: &Percentiles<u64>) -> Companions {
+    Companions { p50: from.p50, p99: from.p99, max: from.max }
+}
+
+fn suspect(from: &suspects::Suspect, names: &Names) -> Suspect {
+    Suspect {
+        key: names.show("ip", &from.key),
+        requests: from.requests,
+        reasons: from.reasons.clone(),
     }
 }
 
@@ -205,7 +221,7 @@ fn about_input<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
     list.extend(summary.repeated.iter().map(|file| Warning::Repeated { file }));
     let formats = || summary.sources.iter().filter_map(|source| source.detected.as_ref());
     let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
-    let sources = count(formats().filter(|detected| detected.format.stamps_completion()).count());
+    let sources = count(formats().filter(|detected| !detected.knows_arrival).count());
     if sources > 0 {
         list.push(Warning::StampedAtEnd { sources, of: count(formats().count()) });
     }

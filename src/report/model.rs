@@ -19,8 +19,8 @@ pub(crate) struct Report {
     pub(crate) keys: Vec<Key>,
     /// Peaks: by key as in `keys`, then route (`*` first, then as given, or by most requests), then window.
     pub(crate) measure: Vec<Measure>,
-    /// Clients that stand out.
-    pub(crate) suspects: Vec<Never>,
+    /// Clients that stand out, at most 20, by requests, most first, then by their key.
+    pub(crate) suspects: Vec<Suspect>,
     /// Policies replayed.
     pub(crate) policies: Vec<Never>,
     /// What the replay says, in words.
@@ -173,8 +173,34 @@ pub(crate) struct Key {
     pub(crate) distinct: u64,
     /// Requests without it.
     pub(crate) missing: u64,
-    /// Users seen per value.
-    pub(crate) users_per_key: Option<Never>,
+    /// Distinct users per value, over values that any user is seen with.
+    pub(crate) users_per_key: Option<Companions>,
+    /// Distinct addresses per value, for keys other than `ip`.
+    pub(crate) addresses_per_key: Option<Companions>,
+}
+
+/// Percentiles of how many values of another key go with a value.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Companions {
+    /// Median.
+    pub(crate) p50: u64,
+    /// 99 %.
+    pub(crate) p99: u64,
+    /// Largest.
+    pub(crate) max: u64,
+}
+
+/// A client that stands out.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Suspect {
+    /// The client, as a pseudonym unless revealed.
+    pub(crate) key: String,
+    /// Its requests.
+    pub(crate) requests: u64,
+    /// Why it stands out, in words.
+    pub(crate) reasons: Vec<String>,
 }
 
 /// Peaks of one key, route and window.

@@ -9,7 +9,7 @@ use shadowcap_engine::units::span;
 
 use super::warning::TOO_MANY;
 
-use super::model::{Input, Key, Measure, Report, Seconds, Source, Warning};
+use super::model::{Companions, Input, Key, Measure, Report, Seconds, Source, Warning};
 use super::number::{factor, grouped, percent, plural, range};
 
 /// Rows of the table of files before the rest is summed up.
@@ -65,6 +65,7 @@ pub(crate) fn write(report: &Report, look: Look) -> String {
         peaks(&mut out, key, report.input.requests, &rows, look);
         routes(&mut out, &rows, look);
     }
+    suspects(&mut out, report, look);
     out
 }
 
@@ -229,6 +230,18 @@ fn peaks(out: &mut String, key: &Key, requests: u64, rows: &[&Measure], look: Lo
     }
     let _ = writeln!(out, "{table}");
     busiest(out, &all);
+    for (what, companions) in [("users", &key.users_per_key), ("addresses", &key.addresses_per_key)]
+    {
+        if let Some(Companions { p50, p99, max }) = companions {
+            let _ = writeln!(
+                out,
+                "{what} seen with one {name}: {} for half of them, {} at p99, {} at most",
+                grouped(*p50),
+                grouped(*p99),
+                grouped(*max)
+            );
+        }
+    }
     out.push_str(&wrapped(NOTES, look.width, 0));
 }
 
@@ -252,6 +265,19 @@ fn head(text: &str) -> String {
         return text.to_owned();
     }
     text.chars().take(LONGEST_KEY).chain(['\u{2026}']).collect()
+}
+
+/// Who stands out, and why.
+fn suspects(out: &mut String, report: &Report, look: Look) {
+    if report.suspects.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", look.heading("Who stands out (which need not be bad)"));
+    for suspect in &report.suspects {
+        let requests = plural(suspect.requests, "request", "requests");
+        let text = format!("{}: {requests}; {}", head(&suspect.key), suspect.reasons.join("; "));
+        out.push_str(&wrapped(&text, look.width, 4));
+    }
 }
 
 /// What the columns mean, for whoever reads the table for the first time.

@@ -35,7 +35,7 @@ fn no_arguments_and_wrong_ones_show_the_way() {
     refused(&["analyze", "x", "--max-bad", "2"], 2, &["1% or 0.5%"]);
     refused(&["analyze", "x", "--format", "iis"], 2, &["nginx-combined", "apache-vhost-combined"]);
     refused(&["analyze", "x", "--route", "login"], 2, &["NAME=METHOD PATH"]);
-    refused(&["analyze", "x", "--define-key", "who=user"], 2, &["did you mean remote_user?"]);
+    refused(&["analyze", "x", "--define-key", "who=a b"], 2, &["remote_user", "cookie:NAME"]);
     refused(&["analyze", "x", "--define-key", "p=path:phone"], 2, &["--route", "{phone}"]);
     refused(&["analyze", "x", "--json", "-", "--json", "-"], 2, &["--json", "once"]);
     refused(
@@ -58,7 +58,7 @@ fn inputs_that_are_missing_or_foreign_are_named() {
         folder.write("a.bin", [0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 3, 0]);
     refused(&["analyze", &binary], 3, &["a.bin", "not text"]);
     let prose = folder.write("b.txt", "dear diary\n");
-    refused(&["analyze", &prose], 3, &["b.txt", "not an access log", "nginx combined"]);
+    refused(&["analyze", &prose], 3, &["b.txt", "not an access log", "--log-format"]);
     let utf16 = folder
         .write("c.log", good().encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
     refused(&["analyze", &utf16], 3, &["UTF-16", "iconv"]);

@@ -2,8 +2,10 @@
 
 mod brute;
 mod cases;
+mod convert;
 mod corpus;
 mod first_contact;
+mod format_cases;
 mod hostile;
 mod property;
 mod readme;

@@ -3,18 +3,19 @@
 //! One scanner reads all four, since real files mix them (a server's own access log beside its
 //! virtual hosts', a format changed without rotating). A line is
 //! `[vhost[:port] ]client ident user [dd/Mon/yyyy:hh:mm:ss ±zzzz] "request" status bytes`
-//! and, except in `common`, ` "referer" "user agent"`; what follows is ignored.
+//! and, except in `common`, ` "referer" "user agent"`; then perhaps `X-Forwarded-For` in quotes, as in
+//! `main` of nginx's own configuration. What follows is ignored.
 //! Sources: nginx `ngx_http_log_module` (its built-in `combined`), Apache `mod_log_config`.
 
 use std::io::{self, Write};
 
 use memchr::memmem;
 
-use super::record::{Client, Form, Record};
+use super::record::{Client, Escape, Form, Record, RequestText};
 use super::skip::SkipReason;
+use super::stamp::clf_us;
 use super::text::{closing_quote, cut, number, present};
 use crate::units::address::Address;
-use crate::units::time::Civil;
 
 /// Takes one line apart (without its line end).
 ///
@@ -32,18 +33,30 @@ pub fn scan(line: &[u8]) -> Result<Record<'_>, SkipReason> {
     let agent = !rest.is_empty();
     let (referer, rest) = header_field(rest)?;
     let (user_agent, rest) = header_field(rest)?;
+    let (forwarded, rest) =
+        if rest.starts_with(b"\"") { header_field(rest)? } else { (None, rest) };
     no_record_behind(rest)?;
     Ok(Record {
         client,
-        stamp_us,
-        request,
+        client_port: None,
+        peer: None,
+        logged_us: stamp_us,
+        arrival_us: stamp_us,
+        decimals: 0,
+        request: RequestText::Line(request),
+        scheme: None,
+        port: None,
         status: number(status).and_then(|code| u16::try_from(code).ok()),
-        bytes: number(bytes).unwrap_or(0),
+        bytes: Some(number(bytes).unwrap_or(0)),
+        duration_us: None,
         host,
         ident: present(ident),
         user: present(user),
         referer: referer.and_then(present),
         user_agent: user_agent.and_then(present),
+        forwarded: forwarded.and_then(present),
+        limited: None,
+        escape: Escape::Backslash,
         form: Form { vhost: host.is_some(), agent, bytes_dash: bytes == b"-" },
     })
 }
@@ -67,12 +80,12 @@ pub fn write(out: &mut impl Write, record: &Record<'_>, stamp: &str) -> io::Resu
         out.write_all(&field)?;
     }
     write!(out, " [{stamp}] \"")?;
-    out.write_all(record.request)?;
+    out.write_all(record.request.line().unwrap_or(b"-"))?;
     let status = record.status.map_or_else(|| "-".to_owned(), |code| code.to_string());
     if record.form.bytes_dash {
         write!(out, "\" {status} -")?;
     } else {
-        write!(out, "\" {status} {}", record.bytes)?;
+        write!(out, "\" {status} {}", record.bytes.unwrap_or(0))?;
     }
     if record.form.agent {
         for field in [or_dash(record.referer), or_dash(record.user_agent)] {
@@ -103,11 +116,12 @@ fn opening(line: &[u8]) -> Result<Opening<'_>, SkipReason> {
             return Ok(Opening { host: Some(first), client, rest: after });
         }
         if address.is_none() && without_port(first).is_some() && is_host(second) {
-            return Ok(Opening { host: Some(first), client: named(second)?, rest: after });
+            return Ok(Opening { host: Some(first), client: Client::named(second)?, rest: after });
         }
     }
     let address = address.or_else(|| without_port(first).and_then(Address::parse));
-    let client = address.map_or_else(|| named(first), |address| Ok(Client::Address(address)))?;
+    let client =
+        address.map_or_else(|| Client::named(first), |address| Ok(Client::Address(address)))?;
     Ok(Opening { host: None, client, rest })
 }
 
@@ -120,14 +134,6 @@ fn is_host(text: &[u8]) -> bool {
 fn without_port(text: &[u8]) -> Option<&[u8]> {
     let (host, port) = text.split_at_checked(memchr::memrchr(b':', text)?)?;
     number(port.get(1..)?).map(|_| host)
-}
-
-/// `-`, `unix:` and names of hosts are clients without an address.
-fn named(text: &[u8]) -> Result<Client<'_>, SkipReason> {
-    let hostname = text.iter().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(b))
-        && text.iter().any(u8::is_ascii_alphabetic);
-    let known = hostname || text == b"-" || text == b"unix:";
-    known.then_some(Client::Named(text)).ok_or(SkipReason::BadAddress)
 }
 
 /// Ident, user (which may hold blanks and brackets), the stamp, and what follows `] `.
@@ -161,71 +167,9 @@ fn identity_and_time(rest: &[u8]) -> Result<Identity<'_>, SkipReason> {
 /// Reads `dd/Mon/yyyy:hh:mm:ss ±zzzz] ` and gives what follows.
 fn stamp(text: &[u8]) -> Option<(i64, &[u8])> {
     let (chunk, rest) = text.split_first_chunk::<26>()?;
-    let instant_us = clf_time(chunk)?;
+    let instant_us = clf_us(chunk)?;
     let rest = rest.strip_prefix(b"] ")?;
     Some((instant_us, rest))
-}
-
-/// Names of months as both servers write them, whatever the locale.
-const MONTHS: [[u8; 3]; 12] = [
-    *b"Jan", *b"Feb", *b"Mar", *b"Apr", *b"May", *b"Jun", *b"Jul", *b"Aug", *b"Sep", *b"Oct",
-    *b"Nov", *b"Dec",
-];
-
-/// `dd/Mon/yyyy:hh:mm:ss ±zzzz` as an instant.
-fn clf_time(text: &[u8; 26]) -> Option<i64> {
-    let [
-        d1,
-        d2,
-        b'/',
-        m1,
-        m2,
-        m3,
-        b'/',
-        y1,
-        y2,
-        y3,
-        y4,
-        b':',
-        h1,
-        h2,
-        b':',
-        n1,
-        n2,
-        b':',
-        s1,
-        s2,
-        b' ',
-        sign,
-        z1,
-        z2,
-        z3,
-        z4,
-    ] = *text
-    else {
-        return None;
-    };
-    let month = (1..).zip(MONTHS).find(|(_, name)| *name == [m1, m2, m3])?.0;
-    let offset = i16::from(two(z1, z2)?) * 60 + i16::from(two(z3, z4).filter(|min| *min < 60)?);
-    let offset_min = match sign {
-        b'+' => offset,
-        b'-' => -offset,
-        _ => return None,
-    };
-    Civil {
-        year: u16::from(two(y1, y2)?) * 100 + u16::from(two(y3, y4)?),
-        month,
-        day: two(d1, d2)?,
-        hour: two(h1, h2)?,
-        minute: two(n1, n2)?,
-        second: two(s1, s2)?,
-        offset_min,
-    }
-    .instant_us()
-}
-
-fn two(tens: u8, ones: u8) -> Option<u8> {
-    (tens.is_ascii_digit() && ones.is_ascii_digit()).then(|| (tens - b'0') * 10 + (ones - b'0'))
 }
 
 /// The request and what follows its `" `. Writers that don't escape quotes (`escape=none`, old

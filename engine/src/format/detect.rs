@@ -1,64 +1,82 @@
-//! Chooses a file's format: first whether it is one read here at all, from its first block; then its
+//! Chooses a file's format: first a scanner, from its first block; then, for the combined family, its
 //! exact name, from what the whole file held.
 
-use super::combined;
+use std::sync::Arc;
+
+use super::csv::Columns;
+use super::fields::Values;
 use super::foreign::{self, Foreign};
+use super::json::{self, Mapping};
+use super::load_balancer::Balancer;
+use super::log_format::LogFormat;
 use super::record::Record;
+use super::scanner::Scanner;
+use super::wrap;
 use super::writer_evidence::{Writer, WriterEvidence};
+
+/// JSON lines whose names are collected before reading.
+const JSON_SAMPLE: usize = 200;
 
 /// The formats that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// nginx's built-in `combined`.
+    /// nginx's built-in `combined`, or `main` of its own configuration.
     NginxCombined,
+    /// An nginx `log_format` that was given.
+    NginxCustom,
+    /// JSON objects with nginx's names.
+    NginxJson,
     /// Apache's `common`.
     ApacheCommon,
     /// Apache's `combined`.
     ApacheCombined,
     /// Apache's `vhost_combined`.
     ApacheVhostCombined,
+    /// An Apache `LogFormat` that was given.
+    ApacheCustom,
+    /// AWS Application Load Balancer.
+    Alb,
+    /// AWS classic load balancer.
+    ElbClassic,
+    /// JSON objects with names that were given.
+    Jsonl,
+    /// CSV with a header.
+    Csv,
+    /// Parquet as `convert` writes it.
+    Parquet,
 }
 
 impl Format {
-    /// Every format, in the order in which help lists them.
-    pub const ALL: [Self; 4] =
-        [Self::NginxCombined, Self::ApacheCommon, Self::ApacheCombined, Self::ApacheVhostCombined];
-
     /// The word used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::NginxCombined => "nginx-combined",
+            Self::NginxCustom => "nginx-custom",
+            Self::NginxJson => "nginx-json",
             Self::ApacheCommon => "apache-common",
             Self::ApacheCombined => "apache-combined",
             Self::ApacheVhostCombined => "apache-vhost-combined",
+            Self::ApacheCustom => "apache-custom",
+            Self::Alb => "alb",
+            Self::ElbClassic => "elb-classic",
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
         }
-    }
-
-    /// Steps of the format's stamps, in microseconds.
-    pub fn resolution_us(self) -> i64 {
-        match self {
-            Self::NginxCombined
-            | Self::ApacheCommon
-            | Self::ApacheCombined
-            | Self::ApacheVhostCombined => crate::units::span::SECOND_US,
-        }
-    }
-
-    /// Whether a stamp is the moment the response ended, so that the request came earlier.
-    pub fn stamps_completion(self) -> bool {
-        self == Self::NginxCombined
     }
 }
 
-/// What the user said about the format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
-    /// Find out.
-    Auto,
+/// What the user said about the format; nothing by default.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Choice {
     /// One of a server's formats.
-    Family(Writer),
+    pub family: Option<Writer>,
     /// This one.
-    Exactly(Format),
+    pub format: Option<Format>,
+    /// A format string, compiled.
+    pub log_format: Option<Arc<LogFormat>>,
+    /// Fields of JSON and CSV: (field as known here, name in the file).
+    pub fields: Vec<(String, String)>,
 }
 
 /// A file's format and how that was known.
@@ -70,33 +88,114 @@ pub struct Detected {
     pub reason: String,
     /// Whether nothing in the file or its name told nginx from Apache.
     pub ambiguous: bool,
+    /// Step of the stamps, microseconds.
+    pub resolution_us: i64,
+    /// Whether the moment of arrival is known, and not only that of the end.
+    pub knows_arrival: bool,
 }
 
-/// Judges whether a file can be read, from its first block. `Ok` if it can.
+/// A scanner for a file that begins with `head`.
 ///
 /// # Errors
 /// What the file is instead.
-pub fn admit(head: &[u8], choice: Choice) -> Result<(), Foreign> {
+pub fn choose(head: &[u8], choice: &Choice) -> Result<Scanner, Foreign> {
     if let Some(foreign) = foreign::recognise_bytes(head) {
         return Err(foreign);
     }
-    if choice != Choice::Auto {
-        return Ok(());
+    if let Some(scanner) = given(head, choice)? {
+        return Ok(scanner);
     }
     let mut named = None;
     let mut content = false;
     for line in head.split(|byte| *byte == b'\n') {
-        if combined::scan(line.trim_ascii()).is_ok() {
-            return Ok(());
+        let line = without_marks(line);
+        if let Some(scanner) = of_line(head, line, &choice.fields)
+            .or_else(|| wrap::unwrap(line).and_then(|inner| of_line(head, &inner, &choice.fields)))
+        {
+            return Ok(scanner);
         }
         named = named.or_else(|| foreign::recognise_line(line));
-        content |= !line.trim_ascii().is_empty() && !line.starts_with(b"#");
+        content |= !line.is_empty() && !line.starts_with(b"#");
+    }
+    let first = head.split(|byte| *byte == b'\n').map(without_marks).find(|line| !line.is_empty());
+    if let Some(columns) = first.and_then(|line| Columns::new(line, &choice.fields)) {
+        return Ok(Scanner::Csv(columns));
     }
     match named {
         Some(foreign) => Err(foreign),
         None if content => Err(Foreign::Unknown),
-        None => Ok(()),
+        None => Ok(Scanner::Combined),
     }
+}
+
+/// A line without what may stand before its first character.
+fn without_marks(line: &[u8]) -> &[u8] {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let start = line.iter().position(|byte| *byte != 0).unwrap_or(line.len());
+    line.get(start..).unwrap_or_default().trim_ascii()
+}
+
+/// The scanner that the user asked for.
+fn given(head: &[u8], choice: &Choice) -> Result<Option<Scanner>, Foreign> {
+    if let Some(format) = &choice.log_format {
+        let name = choice.format.unwrap_or(Format::NginxCustom);
+        return Ok(Some(Scanner::LogFormat(name, Arc::clone(format))));
+    }
+    if choice.family.is_some()
+        && json::names(head.split(|b| *b == b'\n').next().unwrap_or_default()).is_none()
+    {
+        return Ok(Some(Scanner::Combined));
+    }
+    let mut lines = head.split(|byte| *byte == b'\n').map(without_marks);
+    match choice.format {
+        None | Some(Format::Parquet) => Ok(None),
+        Some(format @ (Format::NginxJson | Format::Jsonl)) => {
+            json_mapping(head, &choice.fields).map(|mapping| Some(Scanner::Json(format, mapping)))
+        }
+        Some(Format::Csv) => {
+            let header = lines.find(|line| !line.is_empty()).unwrap_or_default();
+            let columns = Columns::new(header, &choice.fields).ok_or(Foreign::Unmapped)?;
+            Ok(Some(Scanner::Csv(columns)))
+        }
+        Some(Format::Alb) => Ok(Some(Scanner::balancer(Balancer::Alb))),
+        Some(Format::ElbClassic) => Ok(Some(Scanner::balancer(Balancer::Classic))),
+        Some(_) => Ok(Some(Scanner::Combined)),
+    }
+}
+
+/// The scanner that reads this line, if one does.
+fn of_line(head: &[u8], line: &[u8], fields: &[(String, String)]) -> Option<Scanner> {
+    let mut values = Values::default();
+    if !line.starts_with(b"{") {
+        let plain = [
+            Scanner::Combined,
+            Scanner::balancer(Balancer::Alb),
+            Scanner::balancer(Balancer::Classic),
+        ];
+        return plain
+            .into_iter()
+            .find(|scanner| scanner.scan(line, &mut Values::default()).is_ok());
+    }
+    let mapping = json_mapping(head, fields).ok()?;
+    mapping.scan(line, &mut values).ok()?;
+    let own = fields.is_empty() && !mapping.layout.is_read_back();
+    let format = if own { Format::NginxJson } else { Format::Jsonl };
+    Some(Scanner::Json(format, mapping))
+}
+
+/// A mapping of all names that the first objects have.
+fn json_mapping(head: &[u8], fields: &[(String, String)]) -> Result<Mapping, Foreign> {
+    let mut all: Vec<String> = Vec::new();
+    let objects = head.split(|byte| *byte == b'\n').filter_map(json::names);
+    for names in objects.take(JSON_SAMPLE) {
+        for name in names {
+            if !all.contains(&name) {
+                all.push(name);
+            }
+        }
+    }
+    let mapping = Mapping::new(&all, fields);
+    if mapping.suffices() { Ok(mapping) } else { Err(Foreign::Unmapped) }
 }
 
 /// What the lines of one file looked like.
@@ -108,17 +207,22 @@ pub struct Tally {
     pub vhost: u64,
     /// Of these, with referer and user agent.
     pub agent: u64,
+    /// Most decimals of a second in any stamp.
+    pub decimals: u8,
     /// What tells nginx from Apache.
     pub evidence: WriterEvidence,
 }
 
 impl Tally {
     /// Adds one line.
-    pub fn observe(&mut self, record: &Record<'_>, line: &[u8]) {
+    pub fn observe(&mut self, record: &Record<'_>, line: &[u8], scanner: &Scanner) {
         self.records += 1;
-        self.vhost += u64::from(record.form.vhost);
-        self.agent += u64::from(record.form.agent);
-        self.evidence.observe(record, line);
+        self.decimals = self.decimals.max(record.decimals);
+        if matches!(scanner, Scanner::Combined) {
+            self.vhost += u64::from(record.form.vhost);
+            self.agent += u64::from(record.form.agent);
+            self.evidence.observe(record, line);
+        }
     }
 
     /// Adds another part's counts.
@@ -126,22 +230,58 @@ impl Tally {
         self.records += other.records;
         self.vhost += other.vhost;
         self.agent += other.agent;
+        self.decimals = self.decimals.max(other.decimals);
         self.evidence.merge(&other.evidence);
     }
 
     /// Names the format of a file; `name` (its path as given) decides only if no line does.
-    pub fn format(&self, choice: Choice, name: &str) -> Detected {
-        let told =
-            |format, reason: &str| Detected { format, reason: reason.to_owned(), ambiguous: false };
-        match choice {
-            Choice::Exactly(format) => return told(format, "given by --format"),
-            Choice::Family(Writer::Nginx) => {
-                return told(Format::NginxCombined, "given by --format nginx");
-            }
-            Choice::Family(Writer::Apache) => {
+    pub fn format(&self, scanner: &Scanner, choice: &Choice, name: &str) -> Detected {
+        let (format, reason, ambiguous) = match scanner.format() {
+            Some(format) => (format, Self::reason_of(format, choice).to_owned(), false),
+            None => self.combined(choice, name),
+        };
+        let stamps_end = format == Format::NginxCombined;
+        Detected {
+            format,
+            reason,
+            ambiguous,
+            resolution_us: match self.decimals {
+                0 => 1_000_000,
+                1..=3 => 1_000,
+                _ => 1,
+            },
+            knows_arrival: scanner.knows_arrival() && !stamps_end,
+        }
+    }
+
+    fn reason_of(format: Format, choice: &Choice) -> &'static str {
+        if choice.log_format.is_some() {
+            return "given by --log-format";
+        }
+        if choice.format == Some(format) {
+            return "given by --format";
+        }
+        match format {
+            Format::Alb => "fields of an ALB",
+            Format::ElbClassic => "fields of a classic ELB",
+            Format::Csv => "a header that names when and who",
+            Format::Parquet => "as convert writes it",
+            _ => "objects that name when and who",
+        }
+    }
+
+    /// Which of the combined family.
+    fn combined(&self, choice: &Choice, name: &str) -> (Format, String, bool) {
+        let told = |format, reason: &str| (format, reason.to_owned(), false);
+        if let Some(format) = choice.format {
+            return told(format, "given by --format");
+        }
+        match choice.family {
+            Some(Writer::Nginx) => return told(Format::NginxCombined, "given by --format nginx"),
+            Some(Writer::Apache) => {
                 return told(self.apache_shape(), "given by --format apache, shape by most lines");
             }
-            Choice::Auto => {}
+            None => {}
         }
         let shape = self.apache_shape();
         if shape == Format::ApacheVhostCombined {
@@ -152,7 +292,7 @@ impl Tally {
         }
         if let Some((writer, reason)) = self.evidence.verdict() {
             let format = if writer == Writer::Nginx { Format::NginxCombined } else { shape };
-            return Detected { format, reason, ambiguous: false };
+            return (format, reason, false);
         }
         let lower = name.to_ascii_lowercase();
         match (lower.contains("nginx"), lower.contains("apache") || lower.contains("httpd")) {
@@ -161,11 +301,7 @@ impl Tally {
             _ if self.evidence.apache_likely > 1 => {
                 told(shape, "idents or sizes for HEAD, which nginx rarely writes")
             }
-            _ => Detected {
-                format: Format::NginxCombined,
-                reason: "nothing tells nginx from Apache".to_owned(),
-                ambiguous: true,
-            },
+            _ => (Format::NginxCombined, "nothing tells nginx from Apache".to_owned(), true),
         }
     }
 
@@ -186,27 +322,40 @@ mod tests {
 
     const LINE: &str = "192.0.2.1 - - [01/Jun/2024:12:00:00 +0000] \"GET / HTTP/1.1\" 200 5";
 
+    fn format_of(head: &str) -> Result<Option<Format>, Foreign> {
+        choose(head.as_bytes(), &Choice::default()).map(|scanner| scanner.format())
+    }
+
     #[test]
-    fn a_file_is_admitted_by_one_readable_line_among_its_first() {
-        let head = format!("# comment\n\n{}{LINE}\n", "junk\n".repeat(2_000));
-        assert_eq!(admit(head.as_bytes(), Choice::Auto), Ok(()));
-        assert_eq!(admit(b"junk\nmore junk\n", Choice::Auto), Err(Foreign::Unknown));
-        assert_eq!(admit(b"junk\n", Choice::Exactly(Format::NginxCombined)), Ok(()));
-        assert_eq!(admit(b"\n\n# only a comment\n", Choice::Auto), Ok(()));
-        let error = b"2024/06/01 12:00:00 [error] 7#7: *1 x\n";
-        assert_eq!(admit(error, Choice::Auto), Err(Foreign::NginxError));
+    fn a_file_is_told_by_the_first_line_that_can_be_read() {
+        assert_eq!(
+            format_of(&format!("# comment\n\n{}{LINE}\n", "junk\n".repeat(2_000))),
+            Ok(None)
+        );
+        assert_eq!(format_of("junk\nmore junk\n"), Err(Foreign::Unknown));
+        let forced = Choice { format: Some(Format::NginxCombined), ..Choice::default() };
+        assert_eq!(choose(b"junk\n", &forced), Ok(Scanner::Combined));
+        assert_eq!(format_of("\n\n# only a comment\n"), Ok(None));
+        assert_eq!(format_of("2024/06/01 12:00:00 [error] 7#7: *1 x\n"), Err(Foreign::NginxError));
+        let json = r#"{"time":"2024-06-01T12:00:00Z","remote_addr":"192.0.2.1"}"#;
+        assert_eq!(format_of(json), Ok(Some(Format::NginxJson)));
+        assert_eq!(
+            format_of("time,client_ip,status\n2024-06-01T12:00:00Z,192.0.2.1,200\n"),
+            Ok(Some(Format::Csv))
+        );
+        let alb = "http 2024-06-01T12:00:00.1Z app/lb/0 192.0.2.1:9 - -1 -1 -1 502 - 3 6 \"GET http://a:80/ HTTP/1.1\"";
+        assert_eq!(format_of(alb), Ok(Some(Format::Alb)));
     }
 
     #[test]
     fn the_name_decides_only_when_no_line_does() {
+        let auto = Choice::default();
         let tally = Tally { records: 2, agent: 2, ..Tally::default() };
-        assert!(tally.format(Choice::Auto, "access.log").ambiguous);
-        assert_eq!(
-            tally.format(Choice::Auto, "/var/log/apache2/access.log").format,
-            Format::ApacheCombined
-        );
+        let format = |tally: &Tally, name| tally.format(&Scanner::Combined, &auto, name);
+        assert!(format(&tally, "access.log").ambiguous);
+        assert_eq!(format(&tally, "/var/log/apache2/access.log").format, Format::ApacheCombined);
         let evidence = WriterEvidence { nginx_status: 1, ..WriterEvidence::default() };
         let told = Tally { evidence, ..tally };
-        assert_eq!(told.format(Choice::Auto, "apache.log").format, Format::NginxCombined);
+        assert_eq!(format(&told, "apache.log").format, Format::NginxCombined);
     }
 }

@@ -17,6 +17,12 @@ pub enum Foreign {
     Utf16,
     /// Not text.
     Binary,
+    /// AWS Network Load Balancer's TLS log.
+    Nlb,
+    /// ALB's connection log.
+    AlbConnection,
+    /// JSON or CSV whose names don't tell when and who.
+    Unmapped,
     /// None of the formats known here.
     Unknown,
 }
@@ -31,7 +37,9 @@ impl Foreign {
             Self::IisW3c => "iis-w3c",
             Self::Utf16 => "utf-16",
             Self::Binary => "binary",
-            Self::Unknown => "unknown",
+            Self::Nlb => "nlb",
+            Self::AlbConnection => "alb-connection",
+            Self::Unmapped | Self::Unknown => "unknown",
         }
     }
 
@@ -50,8 +58,15 @@ impl Foreign {
                 "text in UTF-16; convert it first: iconv -f utf-16 -t utf-8 FILE | shadowcap analyze -"
             }
             Self::Binary => "not text",
+            Self::Nlb => "a Network Load Balancer log, which tells no requests",
+            Self::AlbConnection => {
+                "an ALB connection log, which tells no requests; give the access log instead"
+            }
+            Self::Unmapped => {
+                "JSON or CSV whose names don't tell when and who; say so with --field time=NAME --field client=NAME"
+            }
             Self::Unknown => {
-                "not an access log in a format read here (nginx combined; Apache common, combined, vhost_combined)"
+                "not an access log in a format read here (nginx, Apache, AWS ALB and classic ELB, JSON Lines, CSV, Parquet); for a format of your own give --log-format"
             }
         }
     }
@@ -87,19 +102,51 @@ fn holds_lines(text: &[u8]) -> bool {
 
 /// Judges one line.
 pub fn recognise_line(line: &[u8]) -> Option<Foreign> {
-    if line.starts_with(b"#Software:") || line.starts_with(b"#Fields: date time") {
+    if line.starts_with(b"#Software:") || line.starts_with(b"#Fields: date time s-") {
         return Some(Foreign::IisW3c);
     }
     if line.starts_with(b"#Fields: ") {
+        let iis = memchr::memmem::find(line, b"c-ip").is_some()
+            && memchr::memmem::find(line, b"x-edge").is_none();
+        return Some(if iis { Foreign::IisW3c } else { Foreign::CloudFront });
+    }
+    if is_cloudfront(line) {
         return Some(Foreign::CloudFront);
     }
-    if line.starts_with(b"{") && memchr::memmem::find(line, b"\"webaclId\"").is_some() {
+    if memchr::memmem::find(line, b"\"webaclId\"").is_some() {
         return Some(Foreign::AwsWaf);
+    }
+    if line.starts_with(b"tls ") && memchr::memmem::find(line, b" net/").is_some() {
+        return Some(Foreign::Nlb);
+    }
+    if is_alb_connection(line) {
+        return Some(Foreign::AlbConnection);
     }
     if is_nginx_error(line) {
         return Some(Foreign::NginxError);
     }
     is_apache_error(line).then_some(Foreign::Unknown)
+}
+
+/// `yyyy-mm-dd⇥hh:mm:ss⇥EDGE⇥bytes⇥address⇥…`
+fn is_cloudfront(line: &[u8]) -> bool {
+    let mut fields = line.split(|byte| *byte == b'\t');
+    let mut next = || fields.next().unwrap_or_default();
+    let (date, time, edge) = (next(), next(), next());
+    let stamp = [date, b"T", time].concat();
+    super::stamp::iso(&stamp).is_some() && edge.len() > 2 && fields.count() > 8
+}
+
+/// `stamp address port port TLS…`
+fn is_alb_connection(line: &[u8]) -> bool {
+    let mut words = line.split(|byte| *byte == b' ');
+    let mut next = || words.next().unwrap_or_default();
+    let (stamp, address, port, listener) = (next(), next(), next(), next());
+    let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    super::stamp::iso(stamp).is_some()
+        && crate::units::address::Address::parse(address).is_some()
+        && digits(port)
+        && digits(listener)
 }
 
 /// `[Day Mon dd hh:mm:ss.uuuuuu yyyy] [module:level] `
@@ -148,6 +195,17 @@ mod tests {
         );
         assert_eq!(recognise_line(b"#Fields: date time s-ip"), Some(Foreign::IisW3c));
         assert_eq!(recognise_line(b"{\"webaclId\":\"x\"}"), Some(Foreign::AwsWaf));
+        assert_eq!(
+            recognise_line(b"2024-06-01T12:00:00.1Z 192.0.2.21 58206 443 TLSv1.2 x"),
+            Some(Foreign::AlbConnection)
+        );
+        assert_eq!(recognise_line(b"tls 2.0 2024-06-01T12:00:00 net/lb/0 x"), Some(Foreign::Nlb));
+        assert_eq!(
+            recognise_line(
+                b"2019-12-04\t21:02:31\tLAX1\t392\t192.0.2.1\tGET\th\t/i\t200\t-\tx\t-\t-"
+            ),
+            Some(Foreign::CloudFront)
+        );
         assert_eq!(
             recognise_line(b"[Fri Oct 08 12:00:00.123456 2021] [core:error] [pid 7] x"),
             Some(Foreign::Unknown)

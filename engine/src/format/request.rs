@@ -1,14 +1,22 @@
 //! The request line `METHOD target PROTOCOL`, taken apart without copying.
 
+use std::borrow::Cow;
+
+use super::fields::split_port;
+use super::record::{Record, RequestText};
 use super::text::cut;
 
-/// A well-formed request line. Texts are as written, escapes not undone.
+/// A well-formed request. Texts have the writer's escapes undone, percent-encoding not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// Method: capital letters, `-` and `_`, at most 24.
+    /// Method.
     pub method: &'a [u8],
-    /// Host of an absolute-form target (`GET http://example.com/p`).
+    /// Scheme of an absolute-form target (`GET http://example.com/p`).
+    pub scheme: Option<&'a [u8]>,
+    /// Host of an absolute-form target, without port or brackets.
     pub host: Option<&'a [u8]>,
+    /// Port of an absolute-form target.
+    pub port: Option<u16>,
     /// Path, without the query; the whole target in authority form (`CONNECT host:443`) and `*`.
     pub path: &'a [u8],
     /// Query, after the `?`.
@@ -22,26 +30,96 @@ impl<'a> Request<'a> {
     /// client: limiters count those too).
     pub fn parse(line: &'a [u8]) -> Option<Self> {
         let (method, rest) = cut(line, b' ')?;
-        if method.is_empty() || method.len() > 24 || !method.iter().all(|b| is_method_byte(*b)) {
+        let (target, protocol) = split_protocol(rest.trim_ascii_end());
+        Self::of(method, target, None, protocol)
+    }
+
+    /// A request of which the log has the parts; a query given apart wins over one in the target.
+    pub fn of(
+        method: &'a [u8],
+        target: &'a [u8],
+        query: Option<&'a [u8]>,
+        protocol: Option<&'a [u8]>,
+    ) -> Option<Self> {
+        if target.is_empty() || !is_method(method, target) {
             return None;
         }
-        let (target, protocol) = split_protocol(rest);
-        if target.is_empty() {
-            return None;
-        }
-        let (host, origin) = split_absolute(target);
-        let fragmentless = cut(origin, b'#').map_or(origin, |(before, _)| before);
-        let (path, query) = match cut(fragmentless, b'?') {
+        let Absolute { scheme, host, port, rest } = split_absolute(target);
+        let fragmentless = cut(rest, b'#').map_or(rest, |(before, _)| before);
+        let (path, own_query) = match cut(fragmentless, b'?') {
             Some((path, query)) => (path, Some(query)),
             None => (fragmentless, None),
         };
         let path = if path.is_empty() { b"/" } else { path };
-        Some(Self { method, host, path, query: query.filter(|q| !q.is_empty()), protocol })
+        let query = query.or(own_query).filter(|query| !query.is_empty());
+        Some(Self { method, scheme, host, port, path, query, protocol })
+    }
+
+    /// The host of a request line that is malformed otherwise, as load balancers write for what they
+    /// could not parse: `- http://example.com:80- `.
+    pub fn host_of_malformed(line: &'a [u8]) -> Option<&'a [u8]> {
+        let (_, rest) = cut(line, b' ')?;
+        let target = rest.strip_prefix(b"http://").or_else(|| rest.strip_prefix(b"https://"))?;
+        let end = target.iter().position(|b| matches!(b, b':' | b'/' | b' '));
+        target.get(..end?).filter(|host| !host.is_empty())
     }
 }
 
-fn is_method_byte(byte: u8) -> bool {
-    byte.is_ascii_uppercase() || byte == b'-' || byte == b'_'
+/// The texts of a request with the writer's escapes undone, of which [`Request`] borrows.
+#[derive(Debug)]
+pub struct RequestBuffer<'a> {
+    parts: Parts<'a>,
+}
+
+#[derive(Debug)]
+enum Parts<'a> {
+    Line(Cow<'a, [u8]>),
+    Fields([Option<Cow<'a, [u8]>>; 4]),
+}
+
+impl<'a> RequestBuffer<'a> {
+    /// Undoes the escapes of a record's request.
+    pub fn new(record: &Record<'a>) -> Self {
+        let escape = record.escape;
+        let parts = match record.request {
+            RequestText::Line(line) => Parts::Line(escape.undo(line)),
+            RequestText::Parts { method, target, query, protocol } => Parts::Fields(
+                [method, target, query, protocol].map(|text| text.map(|text| escape.undo(text))),
+            ),
+        };
+        Self { parts }
+    }
+
+    /// The request, unless it is malformed. Where the log has no method, any will do.
+    pub fn request(&self) -> Option<Request<'_>> {
+        match &self.parts {
+            Parts::Line(line) => Request::parse(line),
+            Parts::Fields([method, target, query, protocol]) => {
+                let method = method.as_deref().unwrap_or(b"GET");
+                let target = target.as_deref()?;
+                Request::of(method, target, query.as_deref(), protocol.as_deref())
+            }
+        }
+    }
+
+    /// The request line, if the log has it whole.
+    pub fn line(&self) -> Option<&[u8]> {
+        match &self.parts {
+            Parts::Line(line) => Some(line),
+            Parts::Fields(_) => None,
+        }
+    }
+}
+
+/// Methods are capital letters, `-` and `_`; any token (RFC 9110, 5.6.2) before a target that can be
+/// nothing else. At most 24 characters.
+fn is_method(method: &[u8], target: &[u8]) -> bool {
+    let strict = method.iter().all(|b| b.is_ascii_uppercase() || b"-_".contains(b));
+    let token = |b: &u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(b);
+    let certain = target.starts_with(b"/") || target.starts_with(b"http");
+    (1..=24).contains(&method.len())
+        && method.iter().any(u8::is_ascii_alphabetic)
+        && (strict || (certain && method.iter().all(token)))
 }
 
 /// The last word is the protocol if it looks like one: a target may hold raw blanks.
@@ -55,24 +133,40 @@ fn split_protocol(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
     (rest, None)
 }
 
-/// Splits `scheme://host/path` into host and the rest from its `/` on.
-fn split_absolute(target: &[u8]) -> (Option<&[u8]>, &[u8]) {
+/// A target in absolute form, taken apart.
+struct Absolute<'a> {
+    scheme: Option<&'a [u8]>,
+    host: Option<&'a [u8]>,
+    port: Option<u16>,
+    rest: &'a [u8],
+}
+
+/// Splits `scheme://host[:port]/path`; other targets are all rest.
+fn split_absolute(target: &[u8]) -> Absolute<'_> {
+    let relative = Absolute { scheme: None, host: None, port: None, rest: target };
     if target.first() == Some(&b'/') {
-        return (None, target);
+        return relative;
     }
-    let after_scheme = target
-        .strip_prefix(b"http://")
-        .or_else(|| target.strip_prefix(b"https://"))
-        .or_else(|| target.strip_prefix(b"HTTP://"));
-    let Some(after_scheme) = after_scheme else { return (None, target) };
-    let end = after_scheme
-        .iter()
-        .position(|byte| matches!(byte, b'/' | b'?' | b'#'))
-        .unwrap_or(after_scheme.len());
-    match after_scheme.split_at_checked(end) {
-        Some((host, rest)) => (Some(host), rest),
-        None => (None, target),
+    let Some(colon) = memchr::memmem::find(target, b"://").filter(|at| *at <= 5) else {
+        return relative;
+    };
+    let (Some(scheme), Some(after)) = (target.get(..colon), target.get(colon + 3..)) else {
+        return relative;
+    };
+    if ![b"http".as_slice(), b"https", b"ws", b"wss"].iter().any(|s| scheme.eq_ignore_ascii_case(s))
+    {
+        return relative;
     }
+    let end = after.iter().position(|b| matches!(b, b'/' | b'?' | b'#')).unwrap_or(after.len());
+    let Some((authority, rest)) = after.split_at_checked(end) else { return relative };
+    let bracketed = authority.starts_with(b"[");
+    let (host, port) = match split_port(authority) {
+        (host, None) if bracketed => {
+            (host.strip_prefix(b"[").and_then(|h| h.strip_suffix(b"]")).unwrap_or(host), None)
+        }
+        split => split,
+    };
+    Absolute { scheme: Some(scheme), host: Some(host).filter(|h| !h.is_empty()), port, rest }
 }
 
 #[cfg(test)]
@@ -102,8 +196,38 @@ mod tests {
             row("GET", "/", None, some("HTTP/1.1"))
         );
         assert_eq!(
+            parts("--location https://example.com/ HTTP/2.0"),
+            row("--location", "/", None, some("HTTP/2.0"))
+        );
+        assert_eq!(
             parts("CONNECT 203.0.113.9:443 HTTP/1.1"),
             row("CONNECT", "203.0.113.9:443", None, some("HTTP/1.1"))
+        );
+    }
+
+    #[test]
+    fn authorities_are_split_into_host_and_port() {
+        let authority = |line: &'static str| {
+            let request = Request::parse(line.as_bytes()).unwrap();
+            let host = request.host.map(|host| std::str::from_utf8(host).unwrap());
+            (request.scheme.map(<[u8]>::len), host, request.port)
+        };
+        assert_eq!(
+            authority("GET https://a.example:443/x HTTP/1.1"),
+            (Some(5), Some("a.example"), Some(443))
+        );
+        assert_eq!(
+            authority("GET http://[::ffff:192.0.2.254]:443/ HTTP/1.1"),
+            (Some(4), Some("::ffff:192.0.2.254"), Some(443))
+        );
+        assert_eq!(
+            authority("GET http://[2001:db8::1]/ HTTP/1.1"),
+            (Some(4), Some("2001:db8::1"), None)
+        );
+        assert_eq!(authority("GET /http://x/ HTTP/1.1"), (None, None, None));
+        assert_eq!(
+            Request::host_of_malformed(b"- http://lb.example.com:80- "),
+            Some(b"lb.example.com".as_slice())
         );
     }
 

@@ -39,16 +39,17 @@ pub enum Writer {
 impl WriterEvidence {
     /// Adds what one line says.
     pub fn observe(&mut self, record: &Record<'_>, line: &[u8]) {
-        let head = record.request.starts_with(b"HEAD ");
+        let request = record.request.line().unwrap_or_default();
+        let head = request.starts_with(b"HEAD ");
         let bodiless =
-            record.status == Some(304) || (record.status == Some(408) && record.request == b"-");
-        let zero = record.bytes == 0 && !record.form.bytes_dash;
+            record.status == Some(304) || (record.status == Some(408) && request == b"-");
+        let zero = record.bytes == Some(0) && !record.form.bytes_dash;
         self.apache_bytes_dash += u64::from(record.form.bytes_dash);
-        self.apache_header_bytes += u64::from(bodiless && record.bytes > 0);
+        self.apache_header_bytes += u64::from(bodiless && record.bytes > Some(0));
         self.nginx_zero_body += u64::from((head || record.status == Some(304)) && zero);
         self.nginx_status +=
             u64::from(matches!(record.status, Some(444 | 494 | 495 | 496 | 497 | 499)));
-        self.apache_likely += u64::from(record.ident.is_some() || (head && record.bytes > 0));
+        self.apache_likely += u64::from(record.ident.is_some() || (head && record.bytes > Some(0)));
         if memchr::memchr(b'\\', line).is_some() {
             self.observe_escapes(line);
         }

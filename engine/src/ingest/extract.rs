@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::format::record::{Client, Record};
-use crate::format::request::Request;
+use crate::format::request::{Request, RequestBuffer};
 use crate::format::{template, text};
 use crate::site::key::{KeySpec, Source};
 use crate::site::path::{normalise, percent_decode};
@@ -19,19 +19,29 @@ const LONGEST_KEY: usize = 256;
 /// The place of requests whose request line is malformed, when paths are folded into templates.
 const MALFORMED: &[u8] = b"(malformed request)";
 
-/// A record with its request line taken apart and its path normalised.
+/// A record with its request taken apart and its path normalised.
 pub(super) struct Extract<'r> {
     record: &'r Record<'r>,
+    client: Client<'r>,
+    extras: Extras<'r>,
     request: Option<Request<'r>>,
     path: Cow<'r, [u8]>,
 }
 
+/// The values of fields that only some formats have: (name, as written).
+pub(super) type Extras<'r> = &'r [(&'r str, Option<&'r [u8]>)];
+
 impl<'r> Extract<'r> {
-    /// `unescaped` is the request line with the writer's escapes undone, where it has any.
-    pub(super) fn new(record: &'r Record<'r>, unescaped: Option<&'r [u8]>) -> Self {
-        let request = Request::parse(unescaped.unwrap_or(record.request));
+    /// `client` is who counts as the client; `request` holds the request with its escapes undone.
+    pub(super) fn new(
+        record: &'r Record<'r>,
+        client: Client<'r>,
+        request: &'r RequestBuffer<'r>,
+        extras: Extras<'r>,
+    ) -> Self {
+        let request = request.request();
         let path = request.map_or(Cow::Borrowed(b"".as_slice()), |request| normalise(request.path));
-        Self { record, request, path }
+        Self { record, client, extras, request, path }
     }
 
     /// The index of the first route that matches, or [`NONE`].
@@ -39,6 +49,11 @@ impl<'r> Extract<'r> {
         let Some(request) = self.request else { return NONE };
         let at = routes.iter().position(|route| route.matches(request.method, &self.path));
         at.and_then(|at| u32::try_from(at).ok()).unwrap_or(NONE)
+    }
+
+    /// A hash of the normalised path; of nothing for a malformed request.
+    pub(super) fn path_hash(&self) -> u64 {
+        xxh3_64(&self.path)
     }
 
     /// Writes `METHOD template` into `out` (cleared first).
@@ -82,17 +97,15 @@ impl<'r> Extract<'r> {
         projection: &Projection,
         place: u32,
     ) -> Option<Cow<'_, [u8]>> {
-        let header = |field: Option<&'r [u8]>| {
-            field.map(|raw| text::unescape(raw).map_or(Cow::Borrowed(raw), Cow::Owned))
-        };
+        let header = |field: Option<&'r [u8]>| field.map(|raw| self.record.escape.undo(raw));
         let value = match source {
-            Source::Address { v4, v6 } => match self.record.client {
+            Source::Address { v4, v6 } => match self.client {
                 Client::Address(address) => {
                     Some(address.truncate(*v4, *v6).with_prefix(*v4, *v6).into_bytes().into())
                 }
                 Client::Named(_) => None,
             },
-            Source::Client => match self.record.client {
+            Source::Client => match self.client {
                 Client::Address(address) => Some(address.to_string().into_bytes().into()),
                 Client::Named(name) => text::present(name).map(Cow::Borrowed),
             },
@@ -105,6 +118,12 @@ impl<'r> Extract<'r> {
             Source::Path => self.request.map(|_| Cow::Borrowed(&*self.path)),
             Source::Referer => header(self.record.referer),
             Source::UserAgent => header(self.record.user_agent),
+            Source::Field(name) => header(
+                self.extras
+                    .iter()
+                    .find(|(known, _)| known == name)
+                    .and_then(|(_, value)| value.and_then(text::present)),
+            ),
             Source::Query(name) => self
                 .request
                 .and_then(|r| r.query)
@@ -152,7 +171,9 @@ mod tests {
             ..Projection::default()
         };
         let record = scan(line.as_bytes()).unwrap();
-        let extract = Extract::new(&record, None);
+        let request = RequestBuffer::new(&record);
+        let extract =
+            Extract::new(&record, record.client, &request, &[("cookie_uid", Some(b"u7"))]);
         let place = extract.route(&projection.routes);
         let mut out = Vec::new();
         let spec = KeySpec::parse(&format!("k={expr}"), 64).unwrap();
@@ -173,6 +194,8 @@ mod tests {
         assert_eq!(key("referer|method", line), some("GET"));
         assert_eq!(key("remote_user+ip", line), some("ann+192.0.2.7"));
         assert_eq!(key("remote_user+referer", line), None);
+        assert_eq!(key("cookie:uid", line), some("u7"));
+        assert_eq!(key("cookie:none", line), None);
         let long = |end: &str| line.replace("app", &("x".repeat(9_000) + end));
         let (one, other) =
             (key("user_agent", &long("1")).unwrap(), key("user_agent", &long("2")).unwrap());

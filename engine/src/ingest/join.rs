@@ -32,7 +32,7 @@ pub(super) fn assemble(
     mut blocks: Vec<Placed>,
     sources: &mut [SourceSummary],
     projection: &Projection,
-    choice: Choice,
+    choice: &Choice,
 ) -> Traffic {
     let (remaps, mut traffic) = dictionaries(workers, projection);
     blocks.sort_unstable_by_key(|block| (block.source, block.index));
@@ -47,7 +47,7 @@ pub(super) fn assemble(
     for (events, summary) in per_source.iter().zip(sources.iter_mut()) {
         summary.out_of_order = count_out_of_order(&events.times_us);
         summary.detected = (summary.counts.tally.records > 0)
-            .then(|| summary.counts.tally.format(choice, &summary.name));
+            .then(|| summary.counts.tally.format(&summary.scanner, choice, &summary.name));
     }
     traffic.events = in_order(per_source, sources);
     traffic
@@ -87,6 +87,8 @@ fn dictionaries(workers: Vec<Worker<'_>>, projection: &Projection) -> (Remaps, T
 
 fn append(into: &mut Events, block: Events, worker: usize, remaps: &Remaps) {
     into.times_us.extend_from_slice(&block.times_us);
+    into.statuses.extend_from_slice(&block.statuses);
+    into.path_hashes.extend_from_slice(&block.path_hashes);
     renumber(&mut into.addresses, &block.addresses, remaps.addresses.get(worker));
     match &remaps.places {
         Some(places) => renumber(&mut into.places, &block.places, places.get(worker)),
@@ -143,6 +145,8 @@ fn in_order(per_source: Vec<Events>, sources: &[SourceSummary]) -> Events {
         all.times_us.append(&mut events.times_us);
         all.addresses.append(&mut events.addresses);
         all.places.append(&mut events.places);
+        all.statuses.append(&mut events.statuses);
+        all.path_hashes.append(&mut events.path_hashes);
         for (column, mut more) in all.keys.iter_mut().zip(events.keys) {
             column.append(&mut more);
         }
@@ -159,15 +163,18 @@ fn sort_by_arrival(events: &mut Events) {
         times.iter().zip(0_u32..).map(|(time, index)| (*time, index)).collect();
     // the index breaks ties, so an unstable sort is stable here
     order.par_sort_unstable();
-    let pick = |column: &[u32]| -> Vec<u32> {
-        order
-            .par_iter()
-            .map(|(_, index)| usize::try_from(*index).ok().and_then(|i| column.get(i)).copied())
-            .map(|value| value.unwrap_or(NONE))
-            .collect()
-    };
-    events.addresses = pick(&events.addresses);
-    events.places = pick(&events.places);
-    events.keys = events.keys.iter().map(|column| pick(column)).collect();
+    let order = &order;
+    events.addresses = pick(&events.addresses, order, NONE);
+    events.places = pick(&events.places, order, NONE);
+    events.statuses = pick(&events.statuses, order, 0);
+    events.path_hashes = pick(&events.path_hashes, order, 0);
+    events.keys = events.keys.iter().map(|column| pick(column, order, NONE)).collect();
     events.times_us = order.iter().map(|(time, _)| *time).collect();
+}
+
+/// A column in another order.
+fn pick<T: Copy + Send + Sync>(column: &[T], order: &[(i64, u32)], missing: T) -> Vec<T> {
+    let value =
+        |index: u32| usize::try_from(index).ok().and_then(|index| column.get(index)).copied();
+    order.par_iter().map(|(_, index)| value(*index).unwrap_or(missing)).collect()
 }

@@ -3,10 +3,12 @@
 
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-use crate::format::detect::{Choice, admit};
+use crate::format::csv::last_record_end;
+use crate::format::detect::{Choice, choose};
 use crate::format::foreign::Foreign;
+use crate::format::scanner::Scanner;
 use crate::traffic::Traffic;
 
 use super::error::LoadError;
@@ -45,7 +47,7 @@ impl Default for LoadOptions {
     fn default() -> Self {
         Self {
             projection: Projection::default(),
-            choice: Choice::Auto,
+            choice: Choice::default(),
             max_line: 1 << 20,
             threads: 1,
             memory_bytes: None,
@@ -88,7 +90,7 @@ pub fn load(
         workers.push(worker);
         blocks.extend(parsed);
     }
-    let traffic = assemble(workers, blocks, &mut sources, &options.projection, options.choice);
+    let traffic = assemble(workers, blocks, &mut sources, &options.projection, &options.choice);
     Ok((traffic, Summary { sources, repeated: found.repeated, unusable: found.unusable }))
 }
 
@@ -122,6 +124,7 @@ struct Slot {
     tap: Option<Tap>,
     reported: u64,
     compression: Compression,
+    scanner: Arc<Scanner>,
     foreign: Option<Foreign>,
     damage: Option<Damage>,
     digest: Option<String>,
@@ -132,6 +135,7 @@ impl Slot {
         SourceSummary {
             name: input.name.clone(),
             compression: self.compression,
+            scanner: self.scanner,
             bytes: self.tap.as_ref().map_or(0, Tap::bytes_read),
             digest: self.digest,
             foreign: self.foreign,
@@ -161,6 +165,7 @@ struct Taken {
     source: usize,
     index: usize,
     cut: Cut,
+    scanner: Arc<Scanner>,
 }
 
 impl<'p> Job<'p> {
@@ -170,6 +175,7 @@ impl<'p> Job<'p> {
             tap: None,
             reported: 0,
             compression: Compression::Plain,
+            scanner: Arc::new(Scanner::Combined),
             foreign: None,
             damage: None,
             digest: None,
@@ -192,7 +198,7 @@ impl<'p> Job<'p> {
         let mut parsed = Vec::new();
         let mut block = Vec::new();
         while let Some(taken) = self.take(&mut block) {
-            let result = worker.parse(&block, taken.cut);
+            let result = worker.parse(&block, taken.cut, &taken.scanner);
             self.account(id, &worker, result.counts.requests);
             let Taken { source, index, .. } = taken;
             parsed.push(Placed { source, index, worker: id, parsed: result });
@@ -243,7 +249,10 @@ impl<'p> Job<'p> {
         let step = self.step(input, slot, block);
         self.report(slot);
         match step {
-            Ok(Some((index, cut))) => return Some(Taken { source, index, cut }),
+            Ok(Some((index, cut))) => {
+                let scanner = Arc::clone(&slot.scanner);
+                return Some(Taken { source, index, cut, scanner });
+            }
             Ok(None) => {}
             Err(error) => self.fail(error),
         }
@@ -272,12 +281,19 @@ impl<'p> Job<'p> {
             slot.stage = Stage::Open { blocks, next: 0 };
         }
         let Stage::Open { blocks, next } = &mut slot.stage else { return Ok(None) };
+        if *next == 0 {
+            let head = blocks.peek();
+            match self.scanner(slot.compression, head) {
+                Ok(scanner) => slot.scanner = Arc::new(scanner.stored_as(input.opener.is_some())),
+                Err(foreign) => slot.foreign = Some(foreign).filter(|_| !head.is_empty()),
+            }
+            if matches!(*slot.scanner, Scanner::Csv(_)) {
+                blocks.cut_at(last_record_end);
+            }
+        }
         let cut = blocks.next_block(block);
         let index = *next;
         *next += 1;
-        if cut != Cut::End && index == 0 {
-            slot.foreign = self.foreign(slot.compression, block);
-        }
         if let Some(what) = slot.foreign {
             let refused = input.explicit.then(|| refuse(input, slot.compression, what));
             return refused.map_or(Ok(None), Err);
@@ -299,11 +315,11 @@ impl<'p> Job<'p> {
         Ok(None)
     }
 
-    fn foreign(&self, compression: Compression, block: &[u8]) -> Option<Foreign> {
+    fn scanner(&self, compression: Compression, head: &[u8]) -> Result<Scanner, Foreign> {
         if compression.unread_hint().is_some() {
-            return Some(Foreign::Binary);
+            return Err(Foreign::Binary);
         }
-        admit(block, self.options.choice).err()
+        choose(head, &self.options.choice)
     }
 
     fn report(&self, slot: &mut Slot) {
@@ -346,7 +362,7 @@ impl<'p> Job<'p> {
 }
 
 /// Why a file that was named can't be read, and what to do.
-fn refuse(input: &Input, compression: Compression, what: Foreign) -> LoadError {
+pub(super) fn refuse(input: &Input, compression: Compression, what: Foreign) -> LoadError {
     let name = input.name.clone();
     match (compression.name(), compression.unread_hint()) {
         (Some(kind), Some(command)) => LoadError::Unreadable {

@@ -1,10 +1,13 @@
 //! From files to the event table: discover, open, decompress, cut into blocks, scan in parallel.
 
+pub mod cells;
+pub mod client;
 pub mod error;
 mod extract;
 mod join;
 pub mod load;
 mod parse;
 pub mod projection;
+pub mod rows;
 pub mod source;
 pub mod summary;

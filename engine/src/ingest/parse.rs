@@ -1,10 +1,12 @@
 //! One block of lines to columns: the loop every line of every log goes through.
 
-use crate::format::combined;
+use crate::format::fields::Values;
 use crate::format::foreign;
 use crate::format::record::{Client, Record};
+use crate::format::request::RequestBuffer;
+use crate::format::scanner::Scanner;
 use crate::format::skip::SkipReason;
-use crate::format::text::unescape;
+use crate::format::wrap;
 use crate::traffic::dictionary::Interner;
 use crate::traffic::{Events, NONE};
 use crate::units::address::Address;
@@ -56,19 +58,27 @@ impl<'p> Worker<'p> {
     }
 
     /// Parses the lines of a block.
-    pub(super) fn parse(&mut self, block: &[u8], cut: Cut) -> ParsedBlock {
+    pub(super) fn parse(&mut self, block: &[u8], cut: Cut, scanner: &Scanner) -> ParsedBlock {
         let mut parsed = ParsedBlock::default();
         parsed.events.keys = self.keys.iter().map(|_| Vec::new()).collect();
+        let position = |name| scanner.layout().and_then(|layout| layout.position(name));
+        let fields: Vec<(&str, Option<usize>)> =
+            self.projection.fields().map(|name| (name, position(name))).collect();
         let mut rest = block;
         while !rest.is_empty() {
-            let end = memchr::memchr(b'\n', rest);
+            let end = scanner.record_end(rest);
             let line = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
             rest = end.and_then(|end| rest.get(end + 1..)).unwrap_or_default();
             parsed.counts.lines += 1;
             let result = if end.is_none() && cut == Cut::BrokenTail {
                 Err(SkipReason::ArchiveDamaged)
             } else {
-                self.line(line, &mut parsed)
+                read_line(scanner, line, self.max_line, &mut |record, values, line| {
+                    let value = |at: Option<usize>| at.and_then(|at| values.get(at));
+                    let extras: Vec<_> =
+                        fields.iter().map(|(name, at)| (*name, value(*at))).collect();
+                    self.keep(scanner, record, &extras, line, &mut parsed)
+                })
             };
             if let Err(reason) = result {
                 let number = parsed.counts.lines;
@@ -78,65 +88,33 @@ impl<'p> Worker<'p> {
         parsed
     }
 
-    fn line(&mut self, raw: &[u8], parsed: &mut ParsedBlock) -> Result<(), SkipReason> {
-        let raw = without_padding(raw)?;
-        if raw.len() > self.max_line {
-            return Err(SkipReason::TooLong);
-        }
-        let line = raw.strip_suffix(b"\r").unwrap_or(raw);
-        let record = match combined::scan(line) {
-            Ok(record) => record,
-            Err(reason) => return self.second_look(line, reason, parsed),
-        };
-        self.keep(&record, line, parsed)
-    }
-
-    /// A line that could not be read: blank, a comment, padded, another program's, or really bad.
-    fn second_look(
-        &mut self,
-        line: &[u8],
-        reason: SkipReason,
-        parsed: &mut ParsedBlock,
-    ) -> Result<(), SkipReason> {
-        let trimmed = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
-        if trimmed.is_empty() {
-            return Err(SkipReason::Blank);
-        }
-        if trimmed.starts_with(b"#") {
-            return Err(SkipReason::Comment);
-        }
-        if trimmed.len() < line.len()
-            && let Ok(record) = combined::scan(trimmed)
-        {
-            return self.keep(&record, trimmed, parsed);
-        }
-        let foreign = foreign::recognise_line(trimmed).is_some();
-        Err(if foreign { SkipReason::OtherFormat } else { reason })
-    }
-
     fn keep(
         &mut self,
+        scanner: &Scanner,
         record: &Record<'_>,
+        extras: &[(&str, Option<&[u8]>)],
         line: &[u8],
         parsed: &mut ParsedBlock,
     ) -> Result<(), SkipReason> {
         let ParsedBlock { events, counts } = parsed;
-        counts.stamp(record.stamp_us);
-        counts.tally.observe(record, line);
-        if !self.projection.covers(record.stamp_us) {
+        counts.stamp(record.arrival_us);
+        counts.tally.observe(record, line, scanner);
+        if !self.projection.covers(record.arrival_us) {
             return Err(SkipReason::OutOfRange);
         }
         if counts.first_line.is_empty() {
             counts.first_line = line.get(..EXAMPLE_BYTES).unwrap_or(line).to_vec();
         }
         counts.requests += 1;
-        counts.limited += u64::from(record.status == Some(429));
-        counts.unavailable += u64::from(record.status == Some(503));
+        let limited = self.projection.is_limited(record);
+        counts.limited += u64::from(limited);
+        counts.unavailable += u64::from(!limited && record.status == Some(503));
 
-        events.times_us.push(record.stamp_us);
-        events.addresses.push(self.address(record.client));
-        let unescaped = unescape(record.request);
-        let extract = Extract::new(record, unescaped.as_deref());
+        events.times_us.push(record.arrival_us);
+        let client = self.projection.client_of(record, extras);
+        events.addresses.push(self.address(client));
+        let request = RequestBuffer::new(record);
+        let extract = Extract::new(record, client, &request, extras);
         let place = if self.projection.routes.is_empty() {
             extract.template(&mut self.scratch);
             self.templates.id(self.scratch.as_slice())
@@ -144,6 +122,8 @@ impl<'p> Worker<'p> {
             extract.route(&self.projection.routes)
         };
         events.places.push(place);
+        events.statuses.push(record.status.unwrap_or(0));
+        events.path_hashes.push(extract.path_hash());
         let columns = self.keys.iter_mut().zip(&mut events.keys);
         for (spec, (interner, column)) in self.projection.column_keys().zip(columns) {
             let present = extract.key(spec, self.projection, place, &mut self.scratch);
@@ -163,6 +143,62 @@ impl<'p> Worker<'p> {
             }
         }
     }
+}
+
+/// What is done with a record: its values, and the line it came from.
+type Keep<'k> = dyn FnMut(&Record<'_>, &Values<'_>, &[u8]) -> Result<(), SkipReason> + 'k;
+
+/// Reads one line, with all that is forgiven; `keep` is called once if it is a request.
+///
+/// # Errors
+/// The reason why it is none, or the one that `keep` gives.
+pub(super) fn read_line(
+    scanner: &Scanner,
+    raw: &[u8],
+    max_line: usize,
+    keep: &mut Keep<'_>,
+) -> Result<(), SkipReason> {
+    let raw = without_padding(raw)?;
+    if raw.len() > max_line {
+        return Err(SkipReason::TooLong);
+    }
+    let line = raw.strip_suffix(b"\r").unwrap_or(raw);
+    scan(scanner, line, keep).or_else(|reason| second_look(scanner, line, reason, keep))
+}
+
+fn scan(scanner: &Scanner, line: &[u8], keep: &mut Keep<'_>) -> Result<(), SkipReason> {
+    let mut values = Values::default();
+    let record = scanner.scan(line, &mut values)?;
+    keep(&record, &values, line)
+}
+
+/// A line that could not be read: blank, a comment, wrapped, another program's, or really bad.
+fn second_look(
+    scanner: &Scanner,
+    line: &[u8],
+    reason: SkipReason,
+    keep: &mut Keep<'_>,
+) -> Result<(), SkipReason> {
+    if !reason.is_unreadable() {
+        return Err(reason);
+    }
+    let trimmed = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+    if trimmed.is_empty() {
+        return Err(SkipReason::Blank);
+    }
+    if trimmed.starts_with(b"#") {
+        return Err(SkipReason::Comment);
+    }
+    let inner = wrap::unwrap(trimmed);
+    let shorter = (trimmed.len() < line.len()).then_some(trimmed);
+    for again in shorter.into_iter().chain(inner.as_deref()) {
+        match scan(scanner, again, keep) {
+            Err(reason) if reason.is_unreadable() => {}
+            done => return done,
+        }
+    }
+    let foreign = foreign::recognise_line(trimmed).is_some();
+    Err(if foreign { SkipReason::OtherFormat } else { reason })
 }
 
 /// A line without the NULs that `copytruncate` left before it.

@@ -1,7 +1,10 @@
 //! What a job needs of each line: nothing else is kept.
 
+use crate::format::record::{Client, Record};
 use crate::site::key::KeySpec;
 use crate::site::route::Route;
+
+use super::client::ClientRule;
 
 /// The keys and routes a job asks for.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +17,8 @@ pub struct Projection {
     pub from_us: Option<i64>,
     /// Arrivals at or after this are left out, microseconds since the epoch.
     pub to_us: Option<i64>,
+    /// How the client is found behind proxies; else as the log has it.
+    pub client: Option<ClientRule>,
 }
 
 impl Projection {
@@ -21,6 +26,31 @@ impl Projection {
     pub fn covers(&self, arrival_us: i64) -> bool {
         self.from_us.is_none_or(|from| arrival_us >= from)
             && self.to_us.is_none_or(|to| arrival_us < to)
+    }
+
+    /// The fields that only some formats have and that this job needs.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        let client = self.client.as_ref().and_then(|rule| rule.field.as_deref());
+        self.keys.iter().flat_map(KeySpec::fields).chain(client)
+    }
+
+    /// Who counts as the client of a record; `extras` are the values of [`Self::fields`].
+    pub(super) fn client_of<'a>(
+        &self,
+        record: &Record<'a>,
+        extras: &[(&str, Option<&'a [u8]>)],
+    ) -> Client<'a> {
+        let Some(rule) = &self.client else { return record.client };
+        let field = rule.field.as_deref().and_then(|wanted| {
+            extras.iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| *value)
+        });
+        rule.client(record, field)
+    }
+
+    /// Whether a request was refused or held up by a limiter, as far as its line tells for sure.
+    pub fn is_limited(&self, record: &Record<'_>) -> bool {
+        let told = record.limited.is_some_and(|said| said == b"REJECTED" || said == b"DELAYED");
+        told || record.status == Some(429)
     }
 
     /// The keys that need a column of their own, in order.

@@ -1,7 +1,10 @@
 //! What reading found besides the events: per source and per skipped line. Merged in a fixed order.
 
+use std::sync::Arc;
+
 use crate::format::detect::{Detected, Tally};
 use crate::format::foreign::Foreign;
+use crate::format::scanner::Scanner;
 use crate::format::skip::SkipReason;
 
 use super::source::decode::Compression;
@@ -154,6 +157,8 @@ pub struct SourceSummary {
     pub foreign: Option<Foreign>,
     /// Where it broke off, if it did.
     pub damage: Option<Damage>,
+    /// What took its lines apart.
+    pub scanner: Arc<Scanner>,
     /// Format, if any line was a request.
     pub detected: Option<Detected>,
     /// What it held.
@@ -181,11 +186,7 @@ impl Summary {
 
     /// The coarsest step of the stamps read, microseconds; `None` if nothing was read.
     pub fn resolution_us(&self) -> Option<i64> {
-        self.sources
-            .iter()
-            .filter_map(|s| s.detected.as_ref())
-            .map(|d| d.format.resolution_us())
-            .max()
+        self.sources.iter().filter_map(|s| s.detected.as_ref()).map(|d| d.resolution_us).max()
     }
 }
 

@@ -6,3 +6,5 @@ pub mod peaks;
 pub mod percentile;
 pub mod population;
 pub mod proxies;
+pub mod shared;
+pub mod suspects;

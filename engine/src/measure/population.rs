@@ -12,6 +12,7 @@ use crate::units::decimal;
 use super::group::Grouped;
 use super::peaks;
 use super::percentile::{Percentiles, nearest_rank};
+use super::shared::distinct_per_key;
 
 /// Decimals of the figure by which calendar bins understate.
 pub const UNDERSTATED_DECIMALS: u32 = 3;
@@ -65,6 +66,10 @@ pub struct KeyTotals {
     pub distinct: u64,
     /// Requests without it.
     pub missing: u64,
+    /// Distinct users per value, over values that any is seen with.
+    pub users: Option<Percentiles<u64>>,
+    /// Distinct addresses per value, likewise.
+    pub addresses: Option<Percentiles<u64>>,
 }
 
 /// One key in one window.
@@ -93,6 +98,13 @@ pub fn measure(traffic: &Traffic, keys: &[KeySpec], plan: &Plan) -> (Vec<KeyTota
     let mut measures = Vec::new();
     for spec in keys {
         let Some(column) = traffic.key(spec) else { continue };
+        if spec.implied && column.distinct() == 0 {
+            continue;
+        }
+        let beside = |name: &str| {
+            let other = keys.iter().find(|key| key.name == name && key.name != spec.name)?;
+            distinct_per_key(&column, &traffic.key(other)?)
+        };
         let times = traffic.events.times_us.iter().copied();
         let events = column.ids.iter().copied().zip(times);
         let grouped = Grouped::new(events.clone(), column.distinct());
@@ -100,6 +112,8 @@ pub fn measure(traffic: &Traffic, keys: &[KeySpec], plan: &Plan) -> (Vec<KeyTota
             key: spec.name.clone(),
             distinct: count(column.distinct()),
             missing: count(traffic.len() - grouped.len()),
+            users: beside("user"),
+            addresses: beside("ip"),
         });
         measures.extend(of_group(&grouped, &column, spec, None, plan));
         for &place in &plan.places {
@@ -251,6 +265,7 @@ mod tests {
             addresses: vec![0, 1, 0, 1, NONE],
             places: vec![0, 0, 1, 0, 0],
             keys: vec![],
+            ..Events::default()
         };
         let places = vec!["GET /a".to_owned(), "GET /b".to_owned()];
         let traffic = Traffic { events, addresses, places, key_texts: vec![] };

@@ -13,16 +13,11 @@ pub enum KeyError {
     /// The name is empty, holds something else than letters, digits and `_`, or is taken.
     #[error("`{0}` can't name a key: use letters, digits and _, and none of ip, global, route")]
     Name(String),
-    /// No such field.
+    /// No name of a field.
     #[error(
-        "`{found}` is not a field that the formats read here have{hint}: use ip, ip/N, client, remote_user, ident, host, method, path, referer, user_agent, query:NAME or path:NAME"
+        "`{0}` is no field: use ip, ip/N, client, remote_user, ident, host, method, path, referer, user_agent, query:NAME, path:NAME, cookie:NAME, header:NAME or the name of any field in the log"
     )]
-    Field {
-        /// What was written.
-        found: String,
-        /// The nearest field, as `; did you mean …?`, or nothing.
-        hint: String,
-    },
+    Field(String),
     /// The prefix is no number from 0 to 128.
     #[error("`{0}`: a prefix is 0 to 32 (IPv4) or 33 to 128 (IPv6)")]
     Prefix(String),
@@ -54,6 +49,8 @@ pub enum Source {
     Referer,
     /// User-Agent header.
     UserAgent,
+    /// Any other field of the log's format.
+    Field(String),
     /// A parameter of the query, percent-decoded.
     Query(String),
     /// A `{name}` of the route that the request matched.
@@ -61,9 +58,11 @@ pub enum Source {
 }
 
 /// The names of the fields without a parameter.
-const FIELDS: [(&str, Source); 8] = [
+const FIELDS: [(&str, Source); 10] = [
     ("client", Source::Client),
     ("remote_user", Source::User),
+    ("user", Source::User),
+    ("agent", Source::UserAgent),
     ("ident", Source::Ident),
     ("host", Source::Host),
     ("method", Source::Method),
@@ -79,12 +78,20 @@ pub struct KeySpec {
     pub name: String,
     /// The parts, joined by `+` in the key's text.
     pub parts: Vec<Vec<Source>>,
+    /// Whether nobody asked for it: then it is left out where no request has it.
+    pub implied: bool,
 }
 
 impl KeySpec {
     /// The key `ip`: IPv4 addresses whole, IPv6 by `v6` leading bits.
     pub fn ip(v6: u8) -> Self {
-        Self { name: "ip".to_owned(), parts: vec![vec![Source::Address { v4: 32, v6 }]] }
+        let parts = vec![vec![Source::Address { v4: 32, v6 }]];
+        Self { name: "ip".to_owned(), parts, implied: false }
+    }
+
+    /// The key `user`: who logged in, where a log says it.
+    pub fn user() -> Self {
+        Self { name: "user".to_owned(), parts: vec![vec![Source::User]], implied: true }
     }
 
     /// Reads `NAME=EXPR`; `v6` is the prefix by which `ip` groups IPv6.
@@ -102,7 +109,7 @@ impl KeySpec {
             .split('+')
             .map(|part| part.split('|').map(|source| Source::parse(source.trim(), v6)).collect())
             .collect::<Result<_, _>>()?;
-        Ok(Self { name: name.to_owned(), parts })
+        Ok(Self { name: name.to_owned(), parts, implied: false })
     }
 
     /// The address prefixes (IPv4, IPv6), if the key is made of the address alone.
@@ -114,6 +121,14 @@ impl KeySpec {
             },
             _ => None,
         }
+    }
+
+    /// The names of fields that only some formats have.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().flatten().filter_map(|source| match source {
+            Source::Field(name) => Some(name.as_str()),
+            _ => None,
+        })
     }
 
     /// The names of route placeholders that the key needs.
@@ -140,31 +155,31 @@ impl Source {
         match text.split_once(':') {
             Some(("query", name)) if !name.is_empty() => return Ok(Self::Query(name.to_owned())),
             Some(("path", name)) if !name.is_empty() => return Ok(Self::Capture(name.to_owned())),
+            Some(("cookie", name)) if is_word(name) => return Ok(Self::column("cookie", name)),
+            Some(("header", name)) if is_word(name) => {
+                return Ok(match name.to_ascii_lowercase().as_str() {
+                    "referer" => Self::Referer,
+                    "user-agent" => Self::UserAgent,
+                    "host" => Self::Host,
+                    "x-forwarded-for" => Self::Field("x_forwarded_for".to_owned()),
+                    _ => Self::column("http", name),
+                });
+            }
             _ => {}
         }
-        FIELDS
-            .iter()
-            .find(|(name, _)| *name == text)
-            .map(|(_, source)| source.clone())
-            .ok_or_else(|| KeyError::Field { found: text.to_owned(), hint: hint(text) })
+        let known = FIELDS.iter().find(|(name, _)| *name == text).map(|(_, source)| source.clone());
+        let other = || is_word(text).then(|| Self::Field(text.to_owned()));
+        known.or_else(other).ok_or_else(|| KeyError::Field(text.to_owned()))
+    }
+
+    /// The column of a header or cookie, as nginx names its variable.
+    fn column(prefix: &str, name: &str) -> Self {
+        Self::Field(format!("{prefix}_{}", name.to_ascii_lowercase().replace('-', "_")))
     }
 }
 
-/// What the user may have meant.
-fn hint(text: &str) -> String {
-    let near = match text {
-        "user" | "username" | "login" => Some("remote_user"),
-        "agent" | "ua" | "useragent" | "http_user_agent" => Some("user_agent"),
-        "referrer" | "http_referer" => Some("referer"),
-        "addr" | "address" | "remote_addr" | "client_ip" => Some("ip"),
-        "vhost" | "server_name" => Some("host"),
-        "uri" | "url" => Some("path"),
-        _ => None,
-    };
-    if text.starts_with("cookie:") || text.starts_with("header:") {
-        return "; those formats record no cookies and no other headers".to_owned();
-    }
-    near.map_or_else(String::new, |field| format!("; did you mean {field}?"))
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
 }
 
 #[cfg(test)]
@@ -193,9 +208,10 @@ mod tests {
         assert!(matches!(KeySpec::parse("user", 64), Err(KeyError::Shape(_))));
         assert!(matches!(KeySpec::parse("ip=client", 64), Err(KeyError::Name(_))));
         assert!(matches!(KeySpec::parse("a=ip/129", 64), Err(KeyError::Prefix(_))));
-        let wrong = KeySpec::parse("who=user", 64).unwrap_err().to_string();
-        assert!(wrong.contains("did you mean remote_user?"), "{wrong}");
-        let cookie = KeySpec::parse("who=cookie:uid", 64).unwrap_err().to_string();
-        assert!(cookie.contains("record no cookies"), "{cookie}");
+        assert!(matches!(KeySpec::parse("a=b c", 64), Err(KeyError::Field(_))));
+        let parts = |text| KeySpec::parse(text, 64).unwrap().parts.concat();
+        assert_eq!(parts("a=cookie:uid"), [Source::Field("cookie_uid".into())]);
+        assert_eq!(parts("a=header:X-Api-Key"), [Source::Field("http_x_api_key".into())]);
+        assert_eq!(parts("a=header:User-Agent"), [Source::UserAgent]);
     }
 }

@@ -19,6 +19,10 @@ pub struct Events {
     pub addresses: Vec<u32>,
     /// Route or path template, as an index of [`Traffic::places`]; [`NONE`] outside every route.
     pub places: Vec<u32>,
+    /// Status of the response; 0 where the log has none.
+    pub statuses: Vec<u16>,
+    /// A hash of the normalised path, 64 bits: the same paths have the same, in one run and the next.
+    pub path_hashes: Vec<u64>,
     /// One column per defined key that isn't made of the address alone.
     pub keys: Vec<Vec<u32>>,
 }

@@ -22,6 +22,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Reads access logs and says how fast clients really go.
     Analyze(AnalyzeArgs),
+    /// Writes the requests of logs as Parquet, CSV or JSON Lines, nothing masked.
+    Convert(ConvertArgs),
 }
 
 /// `analyze`.
@@ -29,14 +31,44 @@ pub(crate) enum Command {
 #[command(after_help = "Examples:
   shadowcap analyze /var/log/nginx/access.log
   shadowcap analyze 'logs/access.log*' --route 'login=POST /v1/login' --window 5m
+  shadowcap analyze AWSLogs/ --define-key target=target
+  shadowcap analyze access.log --log-format @/etc/nginx/nginx.conf:main --client-ip x_forwarded_for --trusted-proxy 10.0.0.0/8
   zcat -f access.log* | shadowcap analyze - --json -")]
 pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
-    pub(crate) subject: SubjectArgs,
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) windows: WindowArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+}
+
+/// `convert`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  shadowcap convert access.log* --out requests.parquet
+  shadowcap convert AWSLogs/ --out - --columns all | jq .")]
+pub(crate) struct ConvertArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    /// Where to: FILE.parquet, FILE.csv, FILE.jsonl, or - for JSON Lines on standard output
+    #[arg(long, value_name = "FILE", required = true)]
+    pub(crate) out: String,
+    /// Which columns: default, all (what the format has besides), or names parted by commas
+    #[arg(long, value_name = "COLUMNS", default_value = "default")]
+    pub(crate) columns: String,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+    /// Print no notes
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
 }
@@ -51,6 +83,21 @@ pub(crate) struct InputArgs {
     /// Format of the logs
     #[arg(long, value_enum, default_value = "auto", value_name = "FORMAT")]
     pub(crate) format: FormatArg,
+    /// nginx log_format or Apache LogFormat string, or @nginx.conf[:NAME] for one out of a file
+    #[arg(long, value_name = "STR|@FILE")]
+    pub(crate) log_format: Option<String>,
+    /// In JSON and CSV, which column is what, as in time=ts or client_ip=addr
+    #[arg(long, value_name = "NAME=COLUMN")]
+    pub(crate) field: Vec<String>,
+    /// Field that names the client behind proxies: x_forwarded_for, or any other
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) client_ip: Option<String>,
+    /// Proxies to believe: the client is the last address that is none of them
+    #[arg(long, value_name = "CIDR")]
+    pub(crate) trusted_proxy: Vec<String>,
+    /// The client is the N-th address from the right
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=32))]
+    pub(crate) hop: Option<u8>,
     /// Leave out requests before this time (RFC 3339)
     #[arg(long, value_name = "TIME", value_parser = value::time)]
     pub(crate) from: Option<i64>,
@@ -65,22 +112,28 @@ pub(crate) struct InputArgs {
     pub(crate) max_bad: Share,
 }
 
-/// What is measured.
+/// Who is told apart, and by what.
 #[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "Measuring")]
-pub(crate) struct SubjectArgs {
+#[command(next_help_heading = "Keys and routes")]
+pub(crate) struct KeyArgs {
     /// Another key beside ip: NAME=FIELD, a|b for the first present, a+b for both
     #[arg(long, value_name = "NAME=EXPR")]
     pub(crate) define_key: Vec<String>,
     /// A route: NAME=METHOD PATH, with {name}, * and ** in the path; else the busiest path templates
     #[arg(long, value_name = "NAME=METHOD PATH")]
     pub(crate) route: Vec<String>,
-    /// Another window beside 1s, 10s, 1m, 10m, 1h and 1d
-    #[arg(long, value_name = "SPAN", value_parser = value::span)]
-    pub(crate) window: Vec<i64>,
     /// Leading bits by which IPv6 clients are grouped
     #[arg(long, value_name = "BITS", default_value_t = 64, value_parser = clap::value_parser!(u8).range(0..=128))]
     pub(crate) ipv6_prefix: u8,
+}
+
+/// What is measured.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Measuring")]
+pub(crate) struct WindowArgs {
+    /// Another window beside 1s, 10s, 1m, 10m, 1h and 1d
+    #[arg(long, value_name = "SPAN", value_parser = value::span)]
+    pub(crate) window: Vec<i64>,
 }
 
 /// What is shown, and where.
@@ -128,14 +181,30 @@ pub(crate) enum FormatArg {
     Nginx,
     /// Any of Apache's
     Apache,
-    /// nginx's built-in combined
+    /// nginx's built-in combined, and main of its own configuration
     NginxCombined,
+    /// An nginx `log_format`, given by --log-format
+    NginxCustom,
+    /// JSON with nginx's names
+    NginxJson,
     /// Apache's common
     ApacheCommon,
     /// Apache's combined
     ApacheCombined,
     /// Apache's `vhost_combined`
     ApacheVhostCombined,
+    /// An Apache `LogFormat`, given by --log-format
+    ApacheCustom,
+    /// AWS Application Load Balancer
+    Alb,
+    /// AWS classic load balancer
+    ElbClassic,
+    /// JSON Lines, names understood or given by --field
+    Jsonl,
+    /// CSV with a header, names understood or given by --field
+    Csv,
+    /// Parquet as convert writes it
+    Parquet,
 }
 
 /// `--color`.

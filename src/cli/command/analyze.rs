@@ -4,18 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use shadowcap_engine::ingest::load::load;
-use shadowcap_engine::ingest::source::discover::{Found, Input, discover};
 use shadowcap_engine::measure::population::{self, Plan};
-use shadowcap_engine::measure::proxies;
+use shadowcap_engine::measure::{proxies, suspects};
 use shadowcap_engine::units::span::SECOND_US;
 
 use crate::cli::args::AnalyzeArgs;
-use crate::cli::diagnostics;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::job::AnalyzeJob;
 use crate::cli::output::Target;
 use crate::cli::progress::Progress;
-use crate::cli::signals;
+use crate::cli::{diagnostics, inputs, signals};
 use crate::report::build::{Material, build};
 use crate::report::pseudonym::Names;
 use crate::report::{json, terminal};
@@ -30,17 +28,15 @@ const TOP_TEMPLATES: usize = 10;
 pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     let job = AnalyzeJob::new(args)?;
     let stop = signals::listen().map_err(|error| Failure::System(error.to_string()))?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(job.load.threads)
-        .build()
-        .map_err(|error| Failure::System(format!("no threads: {error}")))?;
-    pool.install(|| analyze(job, stop))
+    inputs::pool(job.load.threads)?.install(|| analyze(job, stop))
 }
 
 fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
-    let found = discover(&job.logs)?;
-    refuse_to_replace(&found, job.json.as_ref())?;
-    let progress = Progress::new(total_bytes(&found), job.progress, stop);
+    let found = inputs::find(&job.logs)?;
+    if let Some(target) = &job.json {
+        inputs::refuse_to_replace(&found, target, "--json")?;
+    }
+    let progress = Progress::new(inputs::total_bytes(&found), job.progress, stop);
     let loaded = load(found, &job.load, &progress);
     if loaded.is_err() {
         progress.clear();
@@ -59,6 +55,11 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
         places,
     };
     let (totals, measures) = population::measure(&traffic, &projection.keys, &plan);
+    let suspects = projection
+        .keys
+        .first()
+        .map(|ip| suspects::suspects(&traffic, ip, plan.resolution_us))
+        .unwrap_or_default();
     let names = Names::new(job.reveal, job.pseudonym_key.as_deref(), || traffic.digest());
     let report = build(&Material {
         traffic: &traffic,
@@ -68,6 +69,7 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
         windows_us: &job.windows_us,
         routes: &projection.routes,
         proxies: proxies::suspect(&traffic).as_ref(),
+        suspects: &suspects,
         max_bad_per_million: job.max_bad_per_million,
         names: &names,
         arguments: &job.arguments,
@@ -85,22 +87,4 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
         diagnostics::note("too many lines could not be read (see --max-bad); the exit code is 3");
     }
     Ok(if too_many_bad { Exit::Input } else { Exit::Fine })
-}
-
-/// A report must not take the place of a log, as `--json access.log*` would have it.
-fn refuse_to_replace(found: &Found, target: Option<&Target>) -> Result<(), Failure> {
-    let Some(target) = target else { return Ok(()) };
-    let replaced = |input: &&Input| input.path.as_ref().is_some_and(|path| target.replaces(path));
-    match found.inputs.iter().find(replaced) {
-        Some(input) => Err(Failure::Usage(format!(
-            "--json {}: this is one of the logs to read, and would be replaced by the report",
-            input.name
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// What there is to read, where every input's size is known.
-fn total_bytes(found: &Found) -> Option<u64> {
-    found.inputs.iter().map(|input| input.size).sum()
 }

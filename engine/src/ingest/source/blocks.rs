@@ -24,7 +24,11 @@ pub struct Blocks<R> {
     carry: Vec<u8>,
     ended: bool,
     damage: Option<io::Error>,
+    last_end: LastEnd,
 }
+
+/// Finds where the last whole record of a block ends.
+type LastEnd = fn(&[u8]) -> Option<usize>;
 
 impl<R> std::fmt::Debug for Blocks<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -36,7 +40,39 @@ impl<R: Read> Blocks<R> {
     /// Blocks of about `block_bytes`; a line longer than `max_line` is cut to `max_line + 1` bytes,
     /// so that it is still seen to be too long.
     pub fn new(reader: R, block_bytes: usize, max_line: usize) -> Self {
-        Self { reader, block_bytes, max_line, carry: Vec::new(), ended: false, damage: None }
+        Self {
+            reader,
+            block_bytes,
+            max_line,
+            carry: Vec::new(),
+            ended: false,
+            damage: None,
+            last_end: last_line_end,
+        }
+    }
+
+    /// The beginning of the stream, about a block of it, before anything was taken.
+    pub fn peek(&mut self) -> &[u8] {
+        let mut block = std::mem::take(&mut self.carry);
+        let mut target = self.block_bytes;
+        loop {
+            self.fill(&mut block, target);
+            drop_leading_nuls(&mut block);
+            let whole = memchr::memchr(b'\n', &block).is_some() || block.len() > self.max_line;
+            if self.ended || (whole && block.len() >= target) {
+                break;
+            }
+            if block.len() >= target {
+                target += self.block_bytes;
+            }
+        }
+        self.carry = block;
+        &self.carry
+    }
+
+    /// Cuts at the ends of records that this finds, instead of at line ends.
+    pub fn cut_at(&mut self, last_end: LastEnd) {
+        self.last_end = last_end;
     }
 
     /// The error that ended the stream early, if one did.
@@ -62,7 +98,7 @@ impl<R: Read> Blocks<R> {
             if block.len() < target {
                 continue; // NULs were dropped
             }
-            if let Some(end) = memchr::memrchr(b'\n', block) {
+            if let Some(end) = (self.last_end)(block) {
                 self.carry.extend(block.drain(end + 1..));
                 return Cut::Lines;
             }
@@ -106,6 +142,10 @@ impl<R: Read> Blocks<R> {
             }
         }
     }
+}
+
+fn last_line_end(block: &[u8]) -> Option<usize> {
+    memchr::memrchr(b'\n', block)
 }
 
 /// `copytruncate` leaves as many NULs as the file was long, with no line end: they must not be taken

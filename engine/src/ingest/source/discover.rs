@@ -2,15 +2,30 @@
 //! input. A file is read once, however often it is named.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fmt, fs};
 
 use walkdir::WalkDir;
 
 use crate::ingest::error::LoadError;
 
+/// Opens an input that isn't read as it is stored, giving lines instead.
+#[derive(Clone)]
+pub struct Opener(pub Arc<OpenLines>);
+
+/// What an [`Opener`] calls.
+pub type OpenLines = dyn Fn() -> io::Result<Box<dyn Read + Send>> + Send + Sync;
+
+impl fmt::Debug for Opener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Opener")
+    }
+}
+
 /// One thing to read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Input {
     /// What reports call it: the path as it follows from the argument, or `-`.
     pub name: String,
@@ -20,6 +35,8 @@ pub struct Input {
     pub explicit: bool,
     /// Its size in bytes, where that is known before reading.
     pub size: Option<u64>,
+    /// How its lines are had, if it holds none itself (Parquet).
+    pub opener: Option<Opener>,
 }
 
 /// What the arguments name.
@@ -42,7 +59,13 @@ pub fn discover(arguments: &[String]) -> Result<Found, LoadError> {
     let mut seen = BTreeSet::new();
     for argument in arguments {
         if argument == "-" {
-            let input = Input { name: "-".to_owned(), path: None, explicit: true, size: None };
+            let input = Input {
+                name: "-".to_owned(),
+                path: None,
+                explicit: true,
+                size: None,
+                opener: None,
+            };
             add(&mut found, &mut seen, PathBuf::from("-"), input);
         } else if fs::metadata(argument).is_ok_and(|meta| meta.is_dir()) {
             add_folder(&mut found, &mut seen, argument)?;
@@ -73,7 +96,7 @@ fn add_file(
     let name = path.to_string_lossy().into_owned();
     let missing = |why: String| LoadError::Missing { name: name.clone(), why };
     let meta = fs::metadata(path).map_err(|error| {
-        let hint = if error.kind() == std::io::ErrorKind::NotFound {
+        let hint = if error.kind() == io::ErrorKind::NotFound {
             "no such file; give a log, a folder of logs, a glob in quotes, or - for standard input"
                 .to_owned()
         } else {
@@ -87,7 +110,7 @@ fn add_file(
     }
     let identity = if meta.is_file() { fs::canonicalize(path).ok() } else { None };
     let size = meta.is_file().then_some(meta.len());
-    let input = Input { name, path: Some(path.to_owned()), explicit, size };
+    let input = Input { name, path: Some(path.to_owned()), explicit, size, opener: None };
     add(found, seen, identity.unwrap_or_else(|| path.to_owned()), input);
     Ok(())
 }

@@ -34,9 +34,10 @@ impl Tap {
     /// # Errors
     /// What the system reports.
     pub fn open(input: &Input) -> io::Result<Self> {
-        let reader: Box<dyn Read + Send> = match &input.path {
-            Some(path) => Box::new(File::open(path)?),
-            None => Box::new(io::stdin()),
+        let reader: Box<dyn Read + Send> = match (&input.opener, &input.path) {
+            (Some(opener), _) => (opener.0)()?,
+            (None, Some(path)) => Box::new(File::open(path)?),
+            (None, None) => Box::new(io::stdin()),
         };
         Ok(Self::new(reader))
     }

@@ -1,0 +1,362 @@
+//! JSON Lines: one object a line, as nginx writes them with a JSON `log_format`, or any other writer
+//! with a mapping of names. The reader works on bytes and forgives what nginx can't avoid: values that
+//! were not quoted and turned out to be empty, `-` or a list; bytes that are no UTF-8.
+
+use super::fields::{Field, Kind, Layout, Role, Values};
+use super::nginx;
+use super::record::{Escape, Record};
+use super::skip::SkipReason;
+
+/// Which name of an object is which field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    /// What the fields mean.
+    pub layout: Layout,
+    /// For each field, the name it has in the object.
+    names: Vec<String>,
+}
+
+/// Names that are understood besides nginx's variables, with what they mean.
+const SYNONYMS: [(&str, &str); 44] = [
+    ("time", "time_iso8601"),
+    ("ts", "time_iso8601"),
+    ("@timestamp", "time_iso8601"),
+    ("timestamp", "time_iso8601"),
+    ("datetime", "time_iso8601"),
+    ("time_iso", "time_iso8601"),
+    ("date", "time_iso8601"),
+    ("client_ip", "remote_addr"),
+    ("clientip", "remote_addr"),
+    ("client", "remote_addr"),
+    ("ip", "remote_addr"),
+    ("remote_ip", "remote_addr"),
+    ("remote", "remote_addr"),
+    ("client_addr", "remote_addr"),
+    ("client_port", "remote_port"),
+    ("peer_ip", "realip_remote_addr"),
+    ("user", "remote_user"),
+    ("method", "request_method"),
+    ("http_method", "request_method"),
+    ("verb", "request_method"),
+    ("path", "request_uri"),
+    ("url", "request_uri"),
+    ("uri_path", "request_uri"),
+    ("query", "args"),
+    ("request_query", "args"),
+    ("protocol", "server_protocol"),
+    ("http_version", "server_protocol"),
+    ("vhost", "host"),
+    ("server_name", "host"),
+    ("domain", "host"),
+    ("status_code", "status"),
+    ("response_code", "status"),
+    ("response", "status"),
+    ("bytes", "body_bytes_sent"),
+    ("size", "body_bytes_sent"),
+    ("response_size", "body_bytes_sent"),
+    ("duration", "request_time"),
+    ("response_time", "request_time"),
+    ("referer", "http_referer"),
+    ("referrer", "http_referer"),
+    ("user_agent", "http_user_agent"),
+    ("agent", "http_user_agent"),
+    ("x_forwarded_for", "http_x_forwarded_for"),
+    ("xff", "http_x_forwarded_for"),
+];
+
+/// Names of durations in other units than seconds.
+const DURATIONS: [(&str, u32); 6] = [
+    ("duration_ms", 1_000),
+    ("request_time_ms", 1_000),
+    ("response_time_ms", 1_000),
+    ("latency_ms", 1_000),
+    ("duration_us", 1),
+    ("duration_ns", 0),
+];
+
+/// The field that an object's name stands for.
+pub fn field_of(name: &str) -> Field {
+    let lower = name.to_ascii_lowercase();
+    if lower == "logged" {
+        return Field::new("logged", Role::Logged(0), Kind::Text);
+    }
+    if let Some((_, unit_us)) = DURATIONS.iter().find(|(known, unit)| *known == lower && *unit > 0)
+    {
+        return Field::new("duration", Role::Duration(*unit_us), Kind::Decimal);
+    }
+    let variable =
+        SYNONYMS.iter().find(|(known, _)| *known == lower).map_or(lower.as_str(), |(_, var)| var);
+    let field = nginx::field(variable);
+    if field.role == Role::Extra { Field::new(name, Role::Extra, field.kind) } else { field }
+}
+
+impl Mapping {
+    /// A mapping for objects with these names; `given` names win: (field as known here, name in the
+    /// object).
+    pub fn new(names: &[String], given: &[(String, String)]) -> Self {
+        let mut layout = Layout { fields: Vec::new(), escape: Escape::Json, stamps_end: true };
+        let mut own = Vec::new();
+        for name in names.iter().take(super::fields::MAX_FIELDS) {
+            let said = given.iter().find(|(_, column)| column == name);
+            let mut field = match said {
+                Some((known, _)) => field_of(known),
+                None => field_of(name),
+            };
+            let replaced = given.iter().any(|(known, column)| {
+                column != name && field_of(known).role == field.role && field.role != Role::Extra
+            });
+            if replaced {
+                field = Field::new(name, Role::Extra, Kind::Text);
+            }
+            layout.fields.push(field);
+            own.push(name.clone());
+        }
+        if ["time", "logged", "client_ip", "malformed"].iter().all(|n| own.iter().any(|o| o == n)) {
+            layout.read_back();
+        }
+        Self { layout, names: own }
+    }
+
+    /// Whether objects with these names tell when and who.
+    pub fn suffices(&self) -> bool {
+        let has = |wanted: fn(Role) -> bool| self.layout.fields.iter().any(|f| wanted(f.role));
+        has(|role| matches!(role, Role::Logged(_) | Role::LoggedBack))
+            && has(|role| matches!(role, Role::Client | Role::Forwarded))
+    }
+
+    /// Takes a line apart.
+    ///
+    /// # Errors
+    /// The reason why it is no record.
+    pub fn scan<'a>(
+        &self,
+        line: &'a [u8],
+        values: &mut Values<'a>,
+    ) -> Result<Record<'a>, SkipReason> {
+        let start = memchr::memchr(b'{', line).ok_or(SkipReason::BadShape)?;
+        let body = line.get(start..).ok_or(SkipReason::BadShape)?;
+        let mut members = Members::new(body).ok_or(SkipReason::BadShape)?;
+        for (name, value) in members.by_ref() {
+            if let Some(index) = self.names.iter().position(|own| own.as_bytes() == name) {
+                values.set(index, value.text());
+            }
+        }
+        if !members.ended_well {
+            return Err(SkipReason::BadShape);
+        }
+        self.layout.record(values)
+    }
+}
+
+/// The names of an object's members.
+pub fn names(line: &[u8]) -> Option<Vec<String>> {
+    let start = memchr::memchr(b'{', line)?;
+    let mut members = Members::new(line.get(start..)?)?;
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in members.by_ref() {
+        let name = String::from_utf8_lossy(name).into_owned();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    members.ended_well.then_some(names)
+}
+
+/// For a JSON `log_format` of nginx, the variable that stands behind each name: (variable, name).
+pub fn variables(format: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let Some(mut members) = Members::new(format.trim_start().as_bytes()) else { return found };
+    for (name, value) in members.by_ref() {
+        let text = String::from_utf8_lossy(value.text());
+        let variable = text.trim_matches(|c| "${}".contains(c));
+        let plain = variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if text.starts_with('$') && plain {
+            found.push((variable.to_owned(), String::from_utf8_lossy(name).into_owned()));
+        }
+    }
+    found
+}
+
+/// A member's value, as written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Value<'a> {
+    /// Between its quotes, escapes not undone.
+    Text(&'a [u8]),
+    /// A number, `true`, or whatever was not quoted.
+    Bare(&'a [u8]),
+    /// An object or a list, brackets too.
+    Nested(&'a [u8]),
+}
+
+impl<'a> Value<'a> {
+    fn text(self) -> &'a [u8] {
+        match self {
+            Self::Bare(b"null") => b"-",
+            Self::Text(text) | Self::Bare(text) | Self::Nested(text) => text,
+        }
+    }
+}
+
+/// The members of one object, in order.
+struct Members<'a> {
+    rest: &'a [u8],
+    ended_well: bool,
+}
+
+impl<'a> Members<'a> {
+    fn new(object: &'a [u8]) -> Option<Self> {
+        let rest = object.strip_prefix(b"{")?;
+        Some(Self { rest, ended_well: false })
+    }
+
+    fn value(&mut self) -> Option<Value<'a>> {
+        let rest = self.rest.trim_ascii_start();
+        match rest.first()? {
+            b'"' => {
+                let (text, after) = string(rest)?;
+                self.rest = after;
+                Some(Value::Text(text))
+            }
+            b'{' | b'[' => {
+                let length = nested(rest)?;
+                let (value, after) = rest.split_at_checked(length)?;
+                self.rest = after;
+                Some(Value::Nested(value))
+            }
+            _ => {
+                let end = bare_end(rest)?;
+                let (value, after) = rest.split_at_checked(end)?;
+                self.rest = after;
+                Some(Value::Bare(value.trim_ascii()))
+            }
+        }
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (&'a [u8], Value<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest.trim_ascii_start();
+        let rest = rest.strip_prefix(b",").unwrap_or(rest).trim_ascii_start();
+        if rest.starts_with(b"}") {
+            self.ended_well = true;
+            return None;
+        }
+        let (name, after) = string(rest)?;
+        self.rest = after.trim_ascii_start().strip_prefix(b":")?;
+        Some((name, self.value()?))
+    }
+}
+
+/// A quoted string and what follows it.
+fn string(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let inner = text.strip_prefix(b"\"")?;
+    let end = super::text::closing_quote(inner, 0)?;
+    Some((inner.get(..end)?, inner.get(end + 1..)?))
+}
+
+/// The length of an object or list, strings in it passed over.
+fn nested(text: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    loop {
+        let next =
+            at + memchr::memchr3(b'"', b'{', b'}', text.get(at..)?).unwrap_or(usize::MAX - at);
+        let list = at
+            + text
+                .get(at..)?
+                .iter()
+                .position(|b| matches!(b, b'[' | b']'))
+                .unwrap_or(usize::MAX - at);
+        at = next.min(list);
+        match text.get(at)? {
+            b'"' => {
+                let inner = text.get(at + 1..)?;
+                at += 2 + super::text::closing_quote(inner, 0)?;
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            _ => depth -= 1,
+        }
+        at += 1;
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+}
+
+/// Where an unquoted value ends: at the brace, or at the comma that a quoted name follows (a list that
+/// was not quoted holds commas too).
+fn bare_end(text: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + memchr::memchr2(b',', b'}', text.get(from..)?)?;
+        if text.get(at) == Some(&b'}') {
+            return Some(at);
+        }
+        if text.get(at + 1..)?.trim_ascii_start().starts_with(b"\"") {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn members(text: &str) -> Vec<(String, String)> {
+        let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut members = Members::new(text.as_bytes()).unwrap();
+        let all = members.by_ref().map(|(n, v)| (show(n), show(v.text()))).collect();
+        assert!(members.ended_well, "{text}");
+        all
+    }
+
+    #[test]
+    fn objects_are_read_even_where_nginx_could_not_quote() {
+        let pairs = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+            list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+        };
+        assert_eq!(
+            members(r#"{"a":1, "b" : "x\"y","c":null}"#),
+            pairs(&[("a", "1"), ("b", "x\\\"y"), ("c", "-")])
+        );
+        assert_eq!(
+            members(r#"{"a":,"b":-,"c":0.1, 0.2}"#),
+            pairs(&[("a", ""), ("b", "-"), ("c", "0.1, 0.2")])
+        );
+        assert_eq!(
+            members(r#"{"a":{"b":["}",{}]},"c":2}"#),
+            pairs(&[("a", r#"{"b":["}",{}]}"#), ("c", "2")])
+        );
+        assert_eq!(members("{}"), []);
+        for text in ["{", r#"{"a"}"#, r#"{"a":"x}"#, r#"{"a":[}"#] {
+            assert_eq!(names(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_json_log_format_tells_which_name_is_which_variable() {
+        let format = r#"{ "t":"$msec", "who": "$remote_addr", "n": $status, "fixed":"x" }"#;
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(
+            variables(format),
+            [pair("msec", "t"), pair("remote_addr", "who"), pair("status", "n")]
+        );
+    }
+
+    #[test]
+    fn names_are_understood_or_given() {
+        let names: Vec<String> = ["when", "addr", "status"].map(str::to_owned).to_vec();
+        assert!(!Mapping::new(&names, &[]).suffices());
+        let given =
+            [("time".to_owned(), "when".to_owned()), ("client_ip".to_owned(), "addr".to_owned())];
+        let mapping = Mapping::new(&names, &given);
+        assert!(mapping.suffices());
+        let line = br#"{"when":"2024-06-01T12:00:00.250Z","addr":"192.0.2.1","status":404}"#;
+        let record = mapping.scan(line, &mut Values::default()).unwrap();
+        assert_eq!((record.status, record.decimals), (Some(404), 3));
+    }
+}

@@ -1,0 +1,253 @@
+//! Requests as rows of named cells, source after source, line after line, in constant memory: what
+//! `convert` writes. Nothing is kept and nothing is masked.
+
+use std::io::Read;
+
+use rayon::prelude::*;
+
+use crate::format::detect::choose;
+use crate::format::fields::Values;
+use crate::format::record::Record;
+use crate::format::request::RequestBuffer;
+use crate::format::scanner::Scanner;
+use crate::format::skip::SkipReason;
+
+use super::cells::{Context, Row};
+use super::error::LoadError;
+use super::extract::Extract;
+use super::load::{LoadOptions, Watch, refuse};
+use super::parse::read_line;
+use super::source::blocks::{Blocks, Cut};
+use super::source::decode;
+use super::source::discover::{Found, Input};
+use super::source::tap::Tap;
+use super::summary::Skips;
+
+/// Takes rows, several blocks at a time, then what was made of each block, in order.
+pub trait RowSink: Sync {
+    /// What is made of a block's rows.
+    type Batch: Default + Send;
+    /// Adds a row.
+    fn push(&self, batch: &mut Self::Batch, row: &Row<'_>);
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub struct RowSummary {
+    /// Lines that are requests.
+    pub requests: u64,
+    /// Lines that aren't.
+    pub skips: Skips,
+    /// Files left out, with what they are.
+    pub left_out: Vec<(String, &'static str)>,
+}
+
+/// Reads all inputs in the order of their names, giving each block's batch to `write` in order.
+///
+/// # Errors
+/// As [`super::load::load`], and what `write` gives.
+pub fn rows<S: RowSink, E: From<LoadError>>(
+    found: &Found,
+    options: &LoadOptions,
+    all_columns: bool,
+    watch: &dyn Watch,
+    sink: &S,
+    mut write: impl FnMut(S::Batch) -> Result<(), E>,
+) -> Result<RowSummary, E> {
+    let mut summary = RowSummary::default();
+    for input in &found.inputs {
+        let mut source = match Source::open(input, options)? {
+            Ok(source) => source,
+            Err(what) => {
+                summary.left_out.push((input.name.clone(), what));
+                continue;
+            }
+        };
+        loop {
+            let blocks = source.next_blocks(options, watch)?;
+            if blocks.is_empty() {
+                break;
+            }
+            let job = BlockJob { options, all_columns, input, scanner: &source.scanner, sink };
+            let done: Vec<(S::Batch, u64, Skips)> =
+                blocks.par_iter().map(|block| job.run(block)).collect();
+            for ((batch, requests, skips), block) in done.into_iter().zip(&blocks) {
+                summary.requests += requests;
+                summary.skips.append(skips, block.first_line);
+                write(batch)?;
+            }
+        }
+    }
+    Ok(summary)
+}
+
+/// A file being read.
+struct Source<'i> {
+    input: &'i Input,
+    tap: Tap,
+    reported: u64,
+    blocks: Blocks<Box<dyn Read + Send>>,
+    scanner: Scanner,
+    lines: u64,
+}
+
+/// A block and the number of lines before it.
+struct Numbered {
+    bytes: Vec<u8>,
+    cut: Cut,
+    first_line: u64,
+}
+
+impl<'i> Source<'i> {
+    /// Opens an input; the inner error says what a file in a folder is instead of a log.
+    fn open(
+        input: &'i Input,
+        options: &LoadOptions,
+    ) -> Result<Result<Self, &'static str>, LoadError> {
+        let unreadable = |error: std::io::Error| LoadError::Unreadable {
+            name: input.name.clone(),
+            why: error.to_string(),
+        };
+        let tap = Tap::open(input).map_err(unreadable)?;
+        let (compression, reader) = decode::open(tap.clone()).map_err(unreadable)?;
+        let mut blocks = Blocks::new(reader, options.block_bytes, options.max_line);
+        let head = blocks.peek();
+        let scanner = match compression.unread_hint() {
+            Some(_) => Err(crate::format::foreign::Foreign::Binary),
+            None => choose(head, &options.choice),
+        };
+        let scanner = match scanner {
+            Ok(scanner) => scanner,
+            Err(_) if head.is_empty() => Scanner::Combined,
+            Err(what) if input.explicit => return Err(refuse(input, compression, what)),
+            Err(what) => return Ok(Err(what.describe())),
+        };
+        if matches!(scanner, Scanner::Csv(_)) {
+            blocks.cut_at(crate::format::csv::last_record_end);
+        }
+        Ok(Ok(Self { input, tap, reported: 0, blocks, scanner, lines: 0 }))
+    }
+
+    /// The next blocks, as many as there are threads.
+    fn next_blocks(
+        &mut self,
+        options: &LoadOptions,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Numbered>, LoadError> {
+        let mut taken = Vec::new();
+        for _ in 0..options.threads.max(1) {
+            if watch.stopped() {
+                return Err(LoadError::Interrupted);
+            }
+            let mut bytes = Vec::new();
+            let cut = self.blocks.next_block(&mut bytes);
+            let read = self.tap.bytes_read();
+            watch.read(read - self.reported);
+            self.reported = read;
+            if cut == Cut::End {
+                break;
+            }
+            let first_line = self.lines;
+            self.lines += self.count_lines(&bytes);
+            taken.push(Numbered { bytes, cut, first_line });
+        }
+        match self.tap.failure() {
+            Some(why) => Err(LoadError::Unreadable { name: self.input.name.clone(), why }),
+            None => Ok(taken),
+        }
+    }
+
+    fn count_lines(&self, block: &[u8]) -> u64 {
+        let mut rest = block;
+        let mut count = 0;
+        while !rest.is_empty() {
+            count += 1;
+            rest = match self.scanner.record_end(rest) {
+                Some(end) => rest.get(end + 1..).unwrap_or_default(),
+                None => b"",
+            };
+        }
+        count
+    }
+}
+
+/// What turns one block into a batch.
+struct BlockJob<'j, S> {
+    options: &'j LoadOptions,
+    all_columns: bool,
+    input: &'j Input,
+    scanner: &'j Scanner,
+    sink: &'j S,
+}
+
+impl<S: RowSink> BlockJob<'_, S> {
+    fn run(&self, block: &Numbered) -> (S::Batch, u64, Skips) {
+        let mut batch = S::Batch::default();
+        let mut skips = Skips::default();
+        let (mut requests, mut lines) = (0, 0);
+        let mut rest = block.bytes.as_slice();
+        while !rest.is_empty() {
+            let end = self.scanner.record_end(rest);
+            let line = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+            rest = end.and_then(|end| rest.get(end + 1..)).unwrap_or_default();
+            lines += 1;
+            let broken = end.is_none() && block.cut == Cut::BrokenTail;
+            let result = if broken {
+                Err(SkipReason::ArchiveDamaged)
+            } else {
+                let number = block.first_line + lines;
+                read_line(self.scanner, line, self.options.max_line, &mut |record, values, _| {
+                    self.row(record, values, number, &mut batch)
+                })
+            };
+            match result {
+                Ok(()) => requests += 1,
+                Err(reason) => skips.add(reason, lines, line),
+            }
+        }
+        (batch, requests, skips)
+    }
+
+    fn row(
+        &self,
+        record: &Record<'_>,
+        values: &Values<'_>,
+        line: u64,
+        batch: &mut S::Batch,
+    ) -> Result<(), SkipReason> {
+        let projection = &self.options.projection;
+        if !projection.covers(record.arrival_us) {
+            return Err(SkipReason::OutOfRange);
+        }
+        let layout = self.scanner.layout();
+        let position = |name: &str| layout.and_then(|layout| layout.position(name));
+        let extras: Vec<(&str, Option<&[u8]>)> = projection
+            .fields()
+            .map(|name| (name, position(name).and_then(|at| values.get(at))))
+            .collect();
+        let client = projection.client_of(record, &extras);
+        let buffer = RequestBuffer::new(record);
+        let extract = Extract::new(record, client, &buffer, &extras);
+        let place = extract.route(&projection.routes);
+        let key = |name: &str| {
+            let spec = projection.keys.iter().find(|key| key.name == name)?;
+            let mut text = Vec::new();
+            extract.key(spec, projection, place, &mut text).then_some(text)
+        };
+        let route = usize::try_from(place).ok().and_then(|place| projection.routes.get(place));
+        let context = Context {
+            record,
+            client,
+            request: buffer.request(),
+            user: key("user"),
+            phone: key("phone"),
+            route: route.map(|route| route.name.as_str()),
+            file: &self.input.name,
+            line,
+        };
+        let more =
+            if self.all_columns { context.more(buffer.line(), layout, values) } else { Vec::new() };
+        self.sink.push(batch, &Row { cells: context.cells(), more });
+        Ok(())
+    }
+}

@@ -75,10 +75,9 @@ fn column(name: &str) -> &str {
 fn differs(name: &str, expected: &Value, row: &Map<String, Value>) -> Option<String> {
     let found = row.get(column(name)).cloned().unwrap_or(Value::Null);
     let same = match name {
-        "ts_iso" => instant(&found) == instant(expected),
         // where the log has none, the arrival is the stamp
         "request_creation_iso" if expected.is_null() => found == row["logged"],
-        "request_creation_iso" => instant(&found) == instant(expected),
+        "ts_iso" | "request_creation_iso" => instant(&found) == instant(expected),
         "request_time" => {
             let us = expected.as_f64().map(|seconds| (seconds * 1e6).round());
             found.as_f64() == us
@@ -120,7 +119,7 @@ fn mismatches(expected: &Value, row: &Map<String, Value>) -> Vec<String> {
         .as_object()
         .unwrap()
         .iter()
-        .filter(|(name, value)| !ABOUT.contains(&name.as_str()) && !(degraded && value.is_null()))
+        .filter(|(name, value)| !(ABOUT.contains(&name.as_str()) || degraded && value.is_null()))
         .filter(|(name, _)| !(raw_agent && *name == "user_agent"))
         .filter_map(|(name, value)| differs(name, value, row))
         .collect()
@@ -151,7 +150,9 @@ fn wrong_of(case: &Value) -> Vec<String> {
     let proxies = expected["with_trusted_proxies"].as_array();
     if let Some(proxies) = proxies {
         arguments.extend(["--client-ip", "x_forwarded_for"]);
-        proxies.iter().for_each(|net| arguments.extend(["--trusted-proxy", net.as_str().unwrap()]));
+        for net in proxies {
+            arguments.extend(["--trusted-proxy", net.as_str().unwrap()]);
+        }
     }
     let (rows, said, code) = rows(&arguments);
     if expected["reject"] == json!(true) {

@@ -7,6 +7,7 @@ mod corpus;
 mod first_contact;
 mod format_cases;
 mod hostile;
+mod manifest;
 mod property;
 mod readme;
 mod same_report;

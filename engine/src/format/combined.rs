@@ -144,8 +144,8 @@ fn identity_and_time(rest: &[u8]) -> Result<Identity<'_>, SkipReason> {
         let (stamp_us, rest) = stamp(after).ok_or(SkipReason::BadTime)?;
         return Ok((b"-", b"-", stamp_us, rest));
     }
-    if let Some(after) = rest.strip_prefix(b"[") {
-        // some writers leave ident and user out
+    if let Some(after) = rest.strip_prefix(b"- [").or_else(|| rest.strip_prefix(b"[")) {
+        // some writers leave ident, user or both out
         let (stamp_us, rest) = stamp(after).ok_or(SkipReason::BadTime)?;
         return Ok((b"-", b"-", stamp_us, rest));
     }

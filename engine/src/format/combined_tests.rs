@@ -70,6 +70,8 @@ fn clients_without_an_address_are_requests_all_the_same() {
         let line = format!(r#"{client} - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.0" 200 1"#);
         assert_eq!(scan_text(&line).unwrap().client, Client::Named(client.as_bytes()));
     }
+    let short = r#"192.0.2.1 - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.0" 200 1"#;
+    assert!(scan_text(short).is_ok());
     let list =
         r#"10.0.0.1, 192.0.2.1 192.0.2.2 - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.0" 200 1"#;
     assert_eq!(scan_text(list).unwrap_err(), SkipReason::BadAddress);

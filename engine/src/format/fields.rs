@@ -118,7 +118,7 @@ pub struct Layout {
 #[derive(Debug, Clone, Copy)]
 pub struct Values<'a>([Option<&'a [u8]>; MAX_FIELDS]);
 
-impl<'a> Default for Values<'a> {
+impl Default for Values<'_> {
     fn default() -> Self {
         Self([None; MAX_FIELDS])
     }

@@ -114,7 +114,7 @@ pub fn scan<'a>(
     let balancer_name = values.get(if balancer == Balancer::Alb { 2 } else { 1 });
     let plausible = match balancer {
         Balancer::Alb => balancer_name.is_some_and(|name| name.starts_with(b"app/")),
-        Balancer::Classic => values.get(0).is_some_and(|time| time.contains(&b'T')),
+        Balancer::Classic => (4..7).all(|at| values.get(at).is_some_and(is_time)),
     };
     if count < balancer.least() || !plausible {
         return Err(SkipReason::BadShape);
@@ -124,6 +124,11 @@ pub fn scan<'a>(
         record.request = RequestText::Line(line.trim_ascii_end());
     }
     Ok(record)
+}
+
+/// A processing time: seconds with decimals, or `-1`.
+fn is_time(text: &[u8]) -> bool {
+    text == b"-1" || super::stamp::seconds(text).is_some()
 }
 
 /// Words parted by blanks; a quoted word ends at the quote that no backslash escapes. A missing blank

@@ -34,7 +34,7 @@ pub enum NginxError {
     /// The file holds no such directive.
     #[error("no log_format {wanted} in the file; it has: {found}")]
     NotFound {
-        /// The name asked for, or `` for any.
+        /// The name asked for, or words for any.
         wanted: String,
         /// The names there are.
         found: String,
@@ -197,8 +197,7 @@ fn directives(conf: &str) -> Vec<Directive> {
         let (escape, parts) = match parts {
             ["escape=json", rest @ ..] => (Escape::Json, rest),
             ["escape=none", rest @ ..] => (Escape::None, rest),
-            ["escape=default", rest @ ..] => (Escape::Backslash, rest),
-            rest => (Escape::Backslash, rest),
+            ["escape=default", rest @ ..] | rest => (Escape::Backslash, rest),
         };
         found.push(Directive { name: (*name).to_owned(), format: parts.concat(), escape });
     }

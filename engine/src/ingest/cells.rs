@@ -23,7 +23,7 @@ pub enum Cell<'a> {
     /// Yes or no.
     Bool(bool),
     /// Several values.
-    List(Vec<Cell<'a>>),
+    List(Vec<Self>),
 }
 
 /// What a column holds.

@@ -189,6 +189,13 @@ fn second_look(
     if trimmed.starts_with(b"#") {
         return Err(SkipReason::Comment);
     }
+    // a log whose format was changed on the way, or that two hosts share
+    if matches!(scanner, Scanner::LogFormat(..)) {
+        match scan(&Scanner::Combined, trimmed, keep) {
+            Err(reason) if reason.is_unreadable() => {}
+            done => return done,
+        }
+    }
     let inner = wrap::unwrap(trimmed);
     let shorter = (trimmed.len() < line.len()).then_some(trimmed);
     for again in shorter.into_iter().chain(inner.as_deref()) {

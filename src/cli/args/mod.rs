@@ -83,13 +83,13 @@ pub(crate) struct InputArgs {
     /// Format of the logs
     #[arg(long, value_enum, default_value = "auto", value_name = "FORMAT")]
     pub(crate) format: FormatArg,
-    /// nginx log_format or Apache LogFormat string, or @nginx.conf[:NAME] for one out of a file
+    /// Format string of nginx or Apache, or @nginx.conf[:NAME] for one out of a file
     #[arg(long, value_name = "STR|@FILE")]
     pub(crate) log_format: Option<String>,
-    /// In JSON and CSV, which column is what, as in time=ts or client_ip=addr
+    /// In JSON and CSV, which column is what, as in time=ts or ip=addr
     #[arg(long, value_name = "NAME=COLUMN")]
     pub(crate) field: Vec<String>,
-    /// Field that names the client behind proxies: x_forwarded_for, or any other
+    /// Field that names the client behind proxies: `x_forwarded_for`, or any other
     #[arg(long, value_name = "FIELD")]
     pub(crate) client_ip: Option<String>,
     /// Proxies to believe: the client is the last address that is none of them

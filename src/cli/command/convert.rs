@@ -45,9 +45,9 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit, Failure> {
     let pool = inputs::pool(options.threads)?;
     let job = Job { found: &found, options: &options, progress: &progress };
     let summary = pool.install(|| match form {
-        Form::JsonLines => job.json_lines(columns, target),
-        Form::Csv => job.csv(columns, target),
-        Form::Parquet => job.parquet(columns, target),
+        Form::JsonLines => job.json_lines(&columns, target),
+        Form::Csv => job.csv(&columns, target),
+        Form::Parquet => job.parquet(&columns, target),
     });
     progress.clear();
     let summary = summary?;
@@ -101,30 +101,30 @@ impl Job<'_> {
         rows(self.found, self.options, columns.wants_more(), self.progress, sink, write)
     }
 
-    fn json_lines(&self, columns: Columns, mut target: Target) -> Result<RowSummary, Failure> {
+    fn json_lines(&self, columns: &Columns, mut target: Target) -> Result<RowSummary, Failure> {
         let sink = JsonLines { columns: columns.clone() };
-        let summary = self.each(&columns, &sink, |batch| target.write(&batch))?;
+        let summary = self.each(columns, &sink, |batch| target.write(&batch))?;
         target.commit()?;
         Ok(summary)
     }
 
-    fn csv(&self, columns: Columns, mut target: Target) -> Result<RowSummary, Failure> {
+    fn csv(&self, columns: &Columns, mut target: Target) -> Result<RowSummary, Failure> {
         let sink = Csv { columns: columns.clone() };
         let mut writer = CsvWriter::default();
-        let summary = self.each(&columns, &sink, |batch| target.write(&writer.write(&batch)))?;
+        let summary = self.each(columns, &sink, |batch| target.write(&writer.write(&batch)))?;
         target.write(&writer.rest())?;
         target.commit()?;
         Ok(summary)
     }
 
-    fn parquet(&self, columns: Columns, target: Target) -> Result<RowSummary, Failure> {
+    fn parquet(&self, columns: &Columns, target: Target) -> Result<RowSummary, Failure> {
         let file = target.file()?.ok_or_else(|| {
             Failure::Usage("Parquet can't go to standard output; give a file".to_owned())
         })?;
         let failure = |why: String| Failure::System(format!("Parquet: {why}"));
         let sink = Parquet { columns: columns.clone() };
         let mut writer = ParquetFile::new(file);
-        let summary = self.each(&columns, &sink, |batch| writer.write(batch).map_err(failure))?;
+        let summary = self.each(columns, &sink, |batch| writer.write(batch).map_err(failure))?;
         writer.finish().map_err(failure)?;
         target.commit()?;
         Ok(summary)

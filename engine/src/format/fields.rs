@@ -120,11 +120,14 @@ pub struct Values<'a>([Option<&'a [u8]>; MAX_FIELDS]);
 
 impl Default for Values<'_> {
     fn default() -> Self {
-        Self([None; MAX_FIELDS])
+        Self::NONE
     }
 }
 
 impl<'a> Values<'a> {
+    /// No values.
+    pub const NONE: Self = Self([None; MAX_FIELDS]);
+
     /// Sets a field's value.
     pub fn set(&mut self, field: usize, value: &'a [u8]) {
         if let Some(slot) = self.0.get_mut(field) {

@@ -46,6 +46,11 @@ fn syslog(line: &[u8]) -> Option<&[u8]> {
 
 /// Whether a line begins as syslog's do.
 pub fn looks_like_syslog(line: &[u8]) -> bool {
+    // every line of every log comes by here: most begin with an address
+    let dated = line.get(4) == Some(&b'-');
+    if !dated && !line.first().is_some_and(|b| *b == b'<' || b.is_ascii_uppercase()) {
+        return false;
+    }
     let body = match line.strip_prefix(b"<").and_then(|rest| cut(rest, b'>')) {
         Some((priority, body)) if priority.len() <= 3 => body,
         _ => line,

@@ -5,7 +5,6 @@ use rayon::prelude::*;
 use crate::format::detect::Choice;
 use crate::traffic::dictionary::{Interner, join};
 use crate::traffic::{Events, NONE, Traffic};
-use crate::units::address::Address;
 
 use super::parse::{ParsedBlock, Worker};
 use super::projection::Projection;
@@ -36,14 +35,16 @@ pub(super) fn assemble(
 ) -> Traffic {
     let (remaps, mut traffic) = dictionaries(workers, projection);
     blocks.sort_unstable_by_key(|block| (block.source, block.index));
-    let mut per_source: Vec<Events> = sources.iter().map(|_| Events::default()).collect();
+    let mut per_source: Vec<Vec<Part>> = sources.iter().map(|_| Vec::new()).collect();
     for block in blocks {
         let slots = per_source.get_mut(block.source).zip(sources.get_mut(block.source));
-        if let Some((events, summary)) = slots {
-            append(events, block.parsed.events, block.worker, &remaps);
+        if let Some((parts, summary)) = slots {
+            parts.push((block.parsed.events, block.worker));
             summary.counts.append(block.parsed.counts);
         }
     }
+    let per_source: Vec<Events> =
+        per_source.into_iter().map(|parts| columns(parts, &remaps)).collect();
     for (events, summary) in per_source.iter().zip(sources.iter_mut()) {
         summary.out_of_order = count_out_of_order(&events.times_us);
         summary.detected = (summary.counts.tally.records > 0)
@@ -54,7 +55,7 @@ pub(super) fn assemble(
 }
 
 fn dictionaries(workers: Vec<Worker<'_>>, projection: &Projection) -> (Remaps, Traffic) {
-    let mut addresses: Vec<Interner<Address>> = Vec::new();
+    let mut addresses = Vec::new();
     let mut templates = Vec::new();
     let mut keys: Vec<Vec<Interner<Box<[u8]>>>> =
         projection.column_keys().map(|_| Vec::new()).collect();
@@ -85,27 +86,72 @@ fn dictionaries(workers: Vec<Worker<'_>>, projection: &Projection) -> (Remaps, T
     (Remaps { addresses: addresses.remaps, places, keys: key_remaps }, traffic)
 }
 
-fn append(into: &mut Events, block: Events, worker: usize, remaps: &Remaps) {
-    into.times_us.extend_from_slice(&block.times_us);
-    into.statuses.extend_from_slice(&block.statuses);
-    into.path_hashes.extend_from_slice(&block.path_hashes);
-    renumber(&mut into.addresses, &block.addresses, remaps.addresses.get(worker));
-    match &remaps.places {
-        Some(places) => renumber(&mut into.places, &block.places, places.get(worker)),
-        None => into.places.extend_from_slice(&block.places),
+/// A block's events, and the worker whose numbers they have.
+type Part = (Events, usize);
+
+/// The columns of one source, each put together on its own and its parts given back on the way.
+fn columns(parts: Vec<Part>, remaps: &Remaps) -> Events {
+    let mut workers = Vec::new();
+    let mut lists = Lists::default();
+    for (part, worker) in parts {
+        workers.push(worker);
+        lists.push(part);
     }
-    into.keys.resize_with(block.keys.len(), Vec::new);
-    for ((column, old), remap) in into.keys.iter_mut().zip(block.keys).zip(&remaps.keys) {
-        renumber(column, &old, remap.get(worker));
+    let mut events = Events::default();
+    events.keys.resize_with(lists.keys.len(), Vec::new);
+    let Events { times_us, addresses, places, statuses, path_hashes, keys } = &mut events;
+    let workers = workers.as_slice();
+    rayon::scope(|scope| {
+        scope.spawn(|_| *times_us = lists.times_us.concat());
+        scope.spawn(|_| *statuses = lists.statuses.concat());
+        scope.spawn(|_| *path_hashes = lists.path_hashes.concat());
+        scope.spawn(|_| *addresses = renumbered(lists.addresses, workers, Some(&remaps.addresses)));
+        scope.spawn(|_| *places = renumbered(lists.places, workers, remaps.places.as_ref()));
+        for ((column, list), remap) in keys.iter_mut().zip(lists.keys).zip(&remaps.keys) {
+            scope.spawn(move |_| *column = renumbered(list, workers, Some(remap)));
+        }
+    });
+    events
+}
+
+/// For each column the parts of all blocks.
+#[derive(Default)]
+struct Lists {
+    times_us: Vec<Vec<i64>>,
+    addresses: Vec<Vec<u32>>,
+    places: Vec<Vec<u32>>,
+    statuses: Vec<Vec<u16>>,
+    path_hashes: Vec<Vec<u64>>,
+    keys: Vec<Vec<Vec<u32>>>,
+}
+
+impl Lists {
+    fn push(&mut self, part: Events) {
+        self.times_us.push(part.times_us);
+        self.addresses.push(part.addresses);
+        self.places.push(part.places);
+        self.statuses.push(part.statuses);
+        self.path_hashes.push(part.path_hashes);
+        self.keys.resize_with(part.keys.len(), Vec::new);
+        for (list, column) in self.keys.iter_mut().zip(part.keys) {
+            list.push(column);
+        }
     }
 }
 
-fn renumber(into: &mut Vec<u32>, old: &[u32], remap: Option<&Vec<u32>>) {
-    let Some(remap) = remap else { return };
-    into.extend(
-        old.iter()
-            .map(|id| usize::try_from(*id).ok().and_then(|id| remap.get(id)).unwrap_or(&NONE)),
-    );
+/// A column in the joined numbers; without any they are joined already.
+fn renumbered(parts: Vec<Vec<u32>>, workers: &[usize], remaps: Option<&Vec<Vec<u32>>>) -> Vec<u32> {
+    let mut whole = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+    for (part, worker) in parts.into_iter().zip(workers) {
+        let number = |remap: &Vec<u32>, id: u32| {
+            usize::try_from(id).ok().and_then(|id| remap.get(id)).copied().unwrap_or(NONE)
+        };
+        match remaps.and_then(|remaps| remaps.get(*worker)) {
+            Some(remap) => whole.extend(part.iter().map(|id| number(remap, *id))),
+            None => whole.extend_from_slice(&part),
+        }
+    }
+    whole
 }
 
 /// Arrivals before one that was read earlier.

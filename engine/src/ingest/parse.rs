@@ -1,5 +1,6 @@
 //! One block of lines to columns: the loop every line of every log goes through.
 
+use crate::format::combined;
 use crate::format::fields::Values;
 use crate::format::foreign;
 use crate::format::record::{Client, Record};
@@ -7,7 +8,7 @@ use crate::format::request::RequestBuffer;
 use crate::format::scanner::Scanner;
 use crate::format::skip::SkipReason;
 use crate::format::wrap;
-use crate::traffic::dictionary::Interner;
+use crate::traffic::dictionary::{AddressInterner, Interner};
 use crate::traffic::{Events, NONE};
 use crate::units::address::Address;
 
@@ -21,13 +22,15 @@ pub(super) struct Worker<'p> {
     projection: &'p Projection,
     max_line: usize,
     /// Client addresses.
-    pub(super) addresses: Interner<Address>,
+    pub(super) addresses: AddressInterner,
     /// Path templates.
     pub(super) templates: Interner<Box<[u8]>>,
     /// Values of each key that has a column.
     pub(super) keys: Vec<Interner<Box<[u8]>>>,
     scratch: Vec<u8>,
-    last_client: Option<(Address, u32)>,
+    /// Clients of the block at hand, numbered together at its end: then one look-up's wait for memory
+    /// overlaps the next's.
+    clients: Vec<Option<Address>>,
 }
 
 /// Columns in the worker's own numbers, and counts.
@@ -42,11 +45,11 @@ impl<'p> Worker<'p> {
         Self {
             projection,
             max_line,
-            addresses: Interner::default(),
+            addresses: AddressInterner::default(),
             templates: Interner::default(),
             keys: projection.column_keys().map(|_| Interner::default()).collect(),
             scratch: Vec::new(),
-            last_client: None,
+            clients: Vec::new(),
         }
     }
 
@@ -85,6 +88,9 @@ impl<'p> Worker<'p> {
                 parsed.counts.skips.add(reason, number, line);
             }
         }
+        let addresses = &mut self.addresses;
+        let number = |client: Option<Address>| client.map_or(NONE, |client| addresses.id(client));
+        parsed.events.addresses = self.clients.drain(..).map(number).collect();
         parsed
     }
 
@@ -112,7 +118,10 @@ impl<'p> Worker<'p> {
 
         events.times_us.push(record.arrival_us);
         let client = self.projection.client_of(record, extras);
-        events.addresses.push(self.address(client));
+        self.clients.push(match client {
+            Client::Address(address) => Some(address),
+            Client::Named(_) => None,
+        });
         let request = RequestBuffer::new(record);
         let extract = Extract::new(record, client, &request, extras);
         let place = if self.projection.routes.is_empty() {
@@ -131,22 +140,18 @@ impl<'p> Worker<'p> {
         }
         Ok(())
     }
-
-    fn address(&mut self, client: Client<'_>) -> u32 {
-        let Client::Address(address) = client else { return NONE };
-        match self.last_client {
-            Some((last, id)) if last == address => id,
-            _ => {
-                let id = self.addresses.id(&address);
-                self.last_client = Some((address, id));
-                id
-            }
-        }
-    }
 }
 
 /// What is done with a record: its values, and the line it came from.
-type Keep<'k> = dyn FnMut(&Record<'_>, &Values<'_>, &[u8]) -> Result<(), SkipReason> + 'k;
+pub(super) trait Keep:
+    FnMut(&Record<'_>, &Values<'_>, &[u8]) -> Result<(), SkipReason>
+{
+}
+
+impl<F: FnMut(&Record<'_>, &Values<'_>, &[u8]) -> Result<(), SkipReason>> Keep for F {}
+
+/// The combined family has no fields besides those of every record.
+static NO_VALUES: Values<'static> = Values::NONE;
 
 /// Reads one line, with all that is forgiven; `keep` is called once if it is a request.
 ///
@@ -156,7 +161,7 @@ pub(super) fn read_line(
     scanner: &Scanner,
     raw: &[u8],
     max_line: usize,
-    keep: &mut Keep<'_>,
+    keep: &mut impl Keep,
 ) -> Result<(), SkipReason> {
     let raw = without_padding(raw)?;
     if raw.len() > max_line {
@@ -166,18 +171,26 @@ pub(super) fn read_line(
     scan(scanner, line, keep).or_else(|reason| second_look(scanner, line, reason, keep))
 }
 
-fn scan(scanner: &Scanner, line: &[u8], keep: &mut Keep<'_>) -> Result<(), SkipReason> {
+#[inline]
+fn scan(scanner: &Scanner, line: &[u8], keep: &mut impl Keep) -> Result<(), SkipReason> {
+    if matches!(scanner, Scanner::Combined) {
+        if wrap::looks_like_syslog(line) {
+            return Err(SkipReason::BadShape);
+        }
+        return keep(&combined::scan(line)?, &NO_VALUES, line);
+    }
     let mut values = Values::default();
     let record = scanner.scan(line, &mut values)?;
     keep(&record, &values, line)
 }
 
 /// A line that could not be read: blank, a comment, wrapped, another program's, or really bad.
+#[cold]
 fn second_look(
     scanner: &Scanner,
     line: &[u8],
     reason: SkipReason,
-    keep: &mut Keep<'_>,
+    keep: &mut impl Keep,
 ) -> Result<(), SkipReason> {
     if !reason.is_unreadable() {
         return Err(reason);

@@ -96,6 +96,7 @@ fn understated(peak: (u32, u32), calendar: (u32, u32)) -> (u64, u64) {
 pub fn measure(traffic: &Traffic, keys: &[KeySpec], plan: &Plan) -> (Vec<KeyTotals>, Vec<Measure>) {
     let mut totals = Vec::new();
     let mut measures = Vec::new();
+    let parts = by_place(traffic, &plan.places);
     for spec in keys {
         let Some(column) = traffic.key(spec) else { continue };
         if spec.implied && column.distinct() == 0 {
@@ -107,7 +108,7 @@ pub fn measure(traffic: &Traffic, keys: &[KeySpec], plan: &Plan) -> (Vec<KeyTota
         };
         let times = traffic.events.times_us.iter().copied();
         let events = column.ids.iter().copied().zip(times);
-        let grouped = Grouped::new(events.clone(), column.distinct());
+        let grouped = Grouped::new(events, column.distinct());
         totals.push(KeyTotals {
             key: spec.name.clone(),
             distinct: count(column.distinct()),
@@ -116,16 +117,41 @@ pub fn measure(traffic: &Traffic, keys: &[KeySpec], plan: &Plan) -> (Vec<KeyTota
             addresses: beside("ip"),
         });
         measures.extend(of_group(&grouped, &column, spec, None, plan));
-        for &place in &plan.places {
-            let inside = events.clone().zip(&traffic.events.places);
-            let some: Vec<(u32, i64)> =
-                inside.filter(|(_, at)| **at == place).map(|(event, _)| event).collect();
-            let name = usize::try_from(place).ok().and_then(|place| traffic.places.get(place));
-            let grouped = Grouped::new(some.iter().copied(), column.distinct());
-            measures.extend(of_group(&grouped, &column, spec, name, plan));
-        }
+        let of_places: Vec<Vec<Measure>> = parts
+            .par_iter()
+            .zip(&plan.places)
+            .map(|(events, place)| {
+                let name = usize::try_from(*place).ok().and_then(|at| traffic.places.get(at));
+                let of_event = |event: &u32| {
+                    let at = usize::try_from(*event).ok()?;
+                    Some((*column.ids.get(at)?, *traffic.events.times_us.get(at)?))
+                };
+                let events = events.iter().filter_map(of_event);
+                let grouped = Grouped::new(events, column.distinct());
+                of_group(&grouped, &column, spec, name, plan)
+            })
+            .collect();
+        measures.extend(of_places.into_iter().flatten());
     }
     (totals, measures)
+}
+
+/// The events of each of these places, in one pass.
+fn by_place(traffic: &Traffic, places: &[u32]) -> Vec<Vec<u32>> {
+    let mut slots = vec![None; traffic.places.len()];
+    for (slot, place) in places.iter().enumerate() {
+        if let Some(entry) = usize::try_from(*place).ok().and_then(|at| slots.get_mut(at)) {
+            *entry = Some(slot);
+        }
+    }
+    let mut parts = vec![Vec::new(); places.len()];
+    for (event, place) in (0..NONE).zip(&traffic.events.places) {
+        let slot = usize::try_from(*place).ok().and_then(|at| slots.get(at).copied().flatten());
+        if let Some(part) = slot.and_then(|slot| parts.get_mut(slot)) {
+            part.push(event);
+        }
+    }
+    parts
 }
 
 /// The places with the most requests, at most `limit`; ties by name.
@@ -144,7 +170,7 @@ pub fn top_places(traffic: &Traffic, limit: usize) -> Vec<u32> {
 }
 
 fn of_group(
-    grouped: &Grouped,
+    grouped: &Grouped<i64>,
     column: &KeyColumn<'_>,
     spec: &KeySpec,
     place: Option<&String>,
@@ -157,7 +183,7 @@ fn of_group(
     // all windows of one key while its arrivals are in the cache
     let mut table = vec![KeyPeaks::default(); grouped.keys.len() * width];
     table.par_chunks_mut(width).enumerate().for_each(|(index, row)| {
-        let arrivals = grouped.arrivals(index);
+        let arrivals = grouped.of(index);
         for (cell, window_us) in row.iter_mut().zip(&plan.windows_us) {
             *cell = key_peaks(arrivals, *window_us, plan.resolution_us);
         }
@@ -193,8 +219,13 @@ fn of_group(
 }
 
 fn key_peaks(arrivals: &[i64], window_us: i64, resolution_us: i64) -> KeyPeaks {
-    if arrivals.len() == 1 {
-        return KeyPeaks { lo: 1, hi: 1, calendar_lo: 1, calendar_hi: 1 };
+    let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else {
+        return KeyPeaks::default();
+    };
+    let whole_steps = window_us.rem_euclid(resolution_us.max(1)) == 0;
+    if whole_steps && first.div_euclid(window_us) == last.div_euclid(window_us) {
+        let all = u32::try_from(arrivals.len()).unwrap_or(u32::MAX); // most keys, in long windows
+        return KeyPeaks { lo: all, hi: all, calendar_lo: all, calendar_hi: all };
     }
     let times = || arrivals.iter().copied();
     let (lo, hi) = peaks::sliding_bracket(times(), window_us, resolution_us);
@@ -234,7 +265,7 @@ fn histogram(peaks: impl Iterator<Item = u32>) -> Vec<(u32, u64)> {
 }
 
 fn busiest(
-    grouped: &Grouped,
+    grouped: &Grouped<i64>,
     column: &KeyColumn<'_>,
     cells: impl Iterator<Item = KeyPeaks>,
     peak: u32,

@@ -6,8 +6,6 @@
 //! has it, JASA 69, 1974), and by ten times the median, since traffic has long tails and medians of 1.
 //! Intervals are regular if their MAD is at most one step of the stamps. All in integers.
 
-use std::collections::BTreeMap;
-
 use rayon::prelude::*;
 
 use crate::site::key::KeySpec;
@@ -15,6 +13,7 @@ use crate::traffic::{NONE, Traffic};
 use crate::units::decimal;
 use crate::units::span::{MINUTE_US, format};
 
+use super::group::Grouped;
 use super::peaks;
 
 /// Clients with fewer requests are not looked at.
@@ -83,23 +82,24 @@ fn median_of(values: &mut [u64]) -> u64 {
 /// stamps.
 pub fn suspects(traffic: &Traffic, key: &KeySpec, resolution_us: i64) -> Vec<Suspect> {
     let Some(column) = traffic.key(key) else { return Vec::new() };
-    let groups = group(&column.ids, column.distinct());
-    let peaks: Vec<u64> = groups
-        .par_iter()
-        .map(|events| {
-            let times = events.iter().map(|event| time(traffic, *event)).collect::<Vec<_>>();
-            u64::from(peaks::sliding(times.iter().copied(), MINUTE_US))
+    let groups = Grouped::new(column.ids.iter().copied().zip(0..NONE), column.distinct());
+    let looked_at = || (0..groups.keys.len()).into_par_iter();
+    let peaks: Vec<u64> = looked_at()
+        .map(|index| {
+            let times = groups.of(index).iter().map(|event| time(traffic, *event));
+            u64::from(peaks::sliding(times, MINUTE_US))
         })
         .collect();
-    let profiles: Vec<Profile> = groups
-        .par_iter()
+    let profiles: Vec<Profile> = looked_at()
         .zip(&peaks)
-        .enumerate()
-        .filter(|(_, (events, _))| events.len() >= LEAST_REQUESTS)
-        .map(|(key, (events, peak))| profile(traffic, key, events, *peak))
+        .filter(|(index, _)| groups.of(*index).len() >= LEAST_REQUESTS)
+        .map(|(index, peak)| {
+            let key = groups.keys.get(index).and_then(|key| usize::try_from(*key).ok());
+            profile(traffic, key.unwrap_or(usize::MAX), groups.of(index), *peak)
+        })
         .collect();
     let population = Population {
-        peaks: Robust::of(peaks.iter().copied().filter(|peak| *peak > 0)),
+        peaks: Robust::of(peaks.iter().copied()),
         paths: Robust::of(profiles.iter().map(|profile| profile.paths)),
         errors: traffic.events.statuses.iter().filter(|status| is_client_error(**status)).count(),
         requests: traffic.len(),
@@ -119,17 +119,6 @@ pub fn suspects(traffic: &Traffic, key: &KeySpec, resolution_us: i64) -> Vec<Sus
     found
 }
 
-/// The events of each key, in order of arrival.
-fn group(ids: &[u32], distinct: usize) -> Vec<Vec<u32>> {
-    let mut groups: Vec<Vec<u32>> = vec![Vec::new(); distinct];
-    for (event, id) in (0..NONE).zip(ids) {
-        if let Some(group) = usize::try_from(*id).ok().and_then(|id| groups.get_mut(id)) {
-            group.push(event);
-        }
-    }
-    groups
-}
-
 fn at<T: Copy + Default>(column: &[T], event: u32) -> T {
     usize::try_from(event).ok().and_then(|event| column.get(event)).copied().unwrap_or_default()
 }
@@ -144,14 +133,13 @@ fn is_client_error(status: u16) -> bool {
 
 fn profile(traffic: &Traffic, key: usize, events: &[u32], peak: u64) -> Profile {
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    let mut paths: BTreeMap<u64, u64> = BTreeMap::new();
     let mut hashes: Vec<u64> =
         events.iter().map(|event| at(&traffic.events.path_hashes, *event)).collect();
     hashes.sort_unstable();
+    let (mut paths, mut top_path) = (0, 0);
     for same in hashes.chunk_by(|a, b| a == b) {
-        if let Some(hash) = same.first() {
-            paths.insert(*hash, count(same.len()));
-        }
+        paths += 1;
+        top_path = top_path.max(count(same.len()));
     }
     let times = events.iter().map(|event| time(traffic, *event));
     let mut gaps: Vec<u64> = times.clone().zip(times.skip(1)).map(|(a, b)| b.abs_diff(a)).collect();
@@ -165,8 +153,8 @@ fn profile(traffic: &Traffic, key: usize, events: &[u32], peak: u64) -> Profile 
         requests: count(events.len()),
         client_errors: count(errors.count()),
         peak,
-        paths: count(paths.len()),
-        top_path: paths.values().copied().max().unwrap_or(0),
+        paths,
+        top_path,
         gap_us: signed(gap),
         gap_spread_us: signed(median_of(&mut spread)),
     }

@@ -18,12 +18,6 @@ pub trait Value: Eq + Hash + Ord {
     fn heap_bytes(&self) -> usize;
 }
 
-impl Value for Address {
-    fn heap_bytes(&self) -> usize {
-        0
-    }
-}
-
 impl Value for Box<[u8]> {
     fn heap_bytes(&self) -> usize {
         self.len()
@@ -77,10 +71,66 @@ impl<K: Value> Interner<K> {
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
+}
 
-    /// Values with their numbers, sorted by value.
+/// Gives each distinct address a number. IPv4 addresses have a table of their own: most are, and its
+/// entries are a quarter of the size, so that more of it stays in the cache.
+#[derive(Debug, Default)]
+pub struct AddressInterner {
+    v4: HashMap<u32, u32, RandomState>,
+    v6: HashMap<Address, u32, RandomState>,
+}
+
+impl AddressInterner {
+    /// The number of an address; a new one if it wasn't seen before.
+    pub fn id(&mut self, address: Address) -> u32 {
+        let v4 = address.v4_bits();
+        let known = match v4 {
+            Some(bits) => self.v4.get(&bits),
+            None => self.v6.get(&address),
+        };
+        if let Some(id) = known {
+            return *id;
+        }
+        let next = u32::try_from(self.v4.len() + self.v6.len()).unwrap_or(u32::MAX);
+        match v4 {
+            Some(bits) => self.v4.insert(bits, next),
+            None => self.v6.insert(address, next),
+        };
+        next
+    }
+
+    /// Bytes of memory that the addresses take, about.
+    pub fn bytes(&self) -> u64 {
+        let entries = u64::try_from(self.v4.len() + self.v6.len()).unwrap_or(u64::MAX);
+        entries.saturating_mul(ENTRY_BYTES)
+    }
+}
+
+/// A dictionary's values with their numbers, sorted by value.
+pub trait Entries {
+    /// What is interned.
+    type Key: Ord;
+    /// The entries.
+    fn into_sorted(self) -> Vec<(Self::Key, u32)>;
+}
+
+impl<K: Value> Entries for Interner<K> {
+    type Key = K;
+
     fn into_sorted(self) -> Vec<(K, u32)> {
         let mut entries: Vec<(K, u32)> = self.ids.into_iter().collect();
+        entries.sort_unstable();
+        entries
+    }
+}
+
+impl Entries for AddressInterner {
+    type Key = Address;
+
+    fn into_sorted(self) -> Vec<(Address, u32)> {
+        let v4 = self.v4.into_iter().map(|(bits, id)| (Address::from_v4_bits(bits), id));
+        let mut entries: Vec<(Address, u32)> = v4.chain(self.v6).collect();
         entries.sort_unstable();
         entries
     }
@@ -96,10 +146,11 @@ pub struct Joined<K> {
 }
 
 /// Joins the workers' dictionaries.
-pub fn join<K: Value>(workers: Vec<Interner<K>>) -> Joined<K> {
-    let mut remaps: Vec<Vec<u32>> = workers.iter().map(|w| vec![0; w.len()]).collect();
-    let mut lists: Vec<_> =
-        workers.into_iter().map(|worker| worker.into_sorted().into_iter().peekable()).collect();
+pub fn join<D: Entries>(workers: Vec<D>) -> Joined<D::Key> {
+    let entries: Vec<Vec<(D::Key, u32)>> = workers.into_iter().map(D::into_sorted).collect();
+    let mut remaps: Vec<Vec<u32>> = entries.iter().map(|list| vec![0; list.len()]).collect();
+    let mut lists: Vec<Sorted<D::Key>> =
+        entries.into_iter().map(|list| list.into_iter().peekable()).collect();
     let mut values = Vec::new();
     loop {
         let least = lists.iter_mut().filter_map(|list| list.peek().map(|(value, _)| value)).min();

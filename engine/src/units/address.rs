@@ -1,7 +1,7 @@
 //! Internet addresses as one number, IPv4 folded into IPv6, with prefixes.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr};
 
 /// The high 96 bits that IPv4 addresses carry in their IPv4-mapped form (RFC 4291, 2.5.5.2).
 const V4_MAPPED: u128 = 0xffff_0000_0000;
@@ -39,6 +39,16 @@ impl Address {
         self.0 & !V4_MASK == V4_MAPPED
     }
 
+    /// The 32 bits of an IPv4 address.
+    pub fn v4_bits(self) -> Option<u32> {
+        self.is_v4().then(|| u32::try_from(self.0 & V4_MASK).unwrap_or(0))
+    }
+
+    /// An IPv4 address of its bits.
+    pub fn from_v4_bits(bits: u32) -> Self {
+        Self(V4_MAPPED | u128::from(bits))
+    }
+
     /// The address as the standard library knows it.
     pub fn to_ip(self) -> IpAddr {
         let v6 = Ipv6Addr::from_bits(self.0);
@@ -71,15 +81,9 @@ impl Address {
 impl From<IpAddr> for Address {
     fn from(ip: IpAddr) -> Self {
         match ip {
-            IpAddr::V4(v4) => Self(V4_MAPPED | u128::from(v4.to_bits())),
+            IpAddr::V4(v4) => Self::from_v4_bits(v4.to_bits()),
             IpAddr::V6(v6) => Self(v6.to_bits()),
         }
-    }
-}
-
-impl From<&Self> for Address {
-    fn from(address: &Self) -> Self {
-        *address
     }
 }
 
@@ -115,7 +119,7 @@ fn parse_v4(text: &[u8]) -> Option<Address> {
         }
     }
     let whole = dots == 3 && digits > 0;
-    whole.then(|| IpAddr::V4(Ipv4Addr::from_bits(bits << 8 | part)).into())
+    whole.then(|| Address::from_v4_bits(bits << 8 | part))
 }
 
 fn parse_v6(text: &[u8]) -> Option<Address> {
@@ -193,6 +197,8 @@ mod tests {
             for ip in [IpAddr::V6(Ipv6Addr::from_bits(bits)), IpAddr::V4(Ipv4Addr::from_bits(v4))] {
                 let known = Address::from(ip);
                 prop_assert_eq!(Address::parse(known.to_string().as_bytes()), Some(known));
+                let folded = known.v4_bits().map_or(known, Address::from_v4_bits);
+                prop_assert_eq!(folded, known);
             }
         }
     }

@@ -54,12 +54,13 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
         resolution_us: summary.resolution_us().unwrap_or(SECOND_US),
         places,
     };
-    let (totals, measures) = population::measure(&traffic, &projection.keys, &plan);
-    let suspects = projection
-        .keys
-        .first()
-        .map(|ip| suspects::suspects(&traffic, ip, plan.resolution_us))
-        .unwrap_or_default();
+    let keys = &projection.keys;
+    let standing_out = || {
+        let ip = keys.first();
+        ip.map(|ip| suspects::suspects(&traffic, ip, plan.resolution_us)).unwrap_or_default()
+    };
+    let ((totals, measures), suspects) =
+        rayon::join(|| population::measure(&traffic, keys, &plan), standing_out);
     let names = Names::new(job.reveal, job.pseudonym_key.as_deref(), || traffic.digest());
     let report = build(&Material {
         traffic: &traffic,

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 /// Bytes of a block before it is cut. A constant: it must not depend on the number of threads.
-pub const BLOCK_BYTES: usize = 4 << 20;
+pub const BLOCK_BYTES: usize = 1 << 19;
 
 /// What one call of [`Blocks::next_block`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

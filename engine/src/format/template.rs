@@ -47,23 +47,54 @@ fn fold_segment(segment: &[u8], out: &mut Vec<u8>) {
 /// Numbers, UUIDs, digests, addresses, telephone numbers, e-mail addresses, random tokens; and what
 /// holds characters that a path seldom has, which may be any of these in another spelling.
 fn is_identifier(segment: &[u8]) -> bool {
-    if segment.iter().any(|b| !is_plain(*b)) {
-        return true;
-    }
-    let all = |allowed: fn(u8) -> bool| segment.iter().all(|b| allowed(*b));
-    let digits = segment.iter().filter(|b| b.is_ascii_digit()).count();
-    let upper = segment.iter().any(u8::is_ascii_uppercase);
-    let lower = segment.iter().any(u8::is_ascii_lowercase);
-    let colons = memchr::memchr_iter(b':', segment).count();
-    let hexadecimal = |b: u8| b.is_ascii_hexdigit() || b == b'-';
-    let token = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
-    (colons >= 2 && all(|b| b.is_ascii_hexdigit() || b == b':'))
-        || (segment.len() >= 16 && upper && !lower && all(token))
+    let Census { odd, digits, upper, lower, colons, hexadecimal, token, numeric } =
+        Census::of(segment);
+    let length = segment.len();
+    odd > 0
+        || (colons >= 2 && hexadecimal + colons == length)
+        || (length >= 16 && upper > 0 && lower == 0 && token == length)
         || (digits > 0
-            && (digits == segment.len()
-                || (digits >= 4 && all(|b| b.is_ascii_digit() || b"-._:+".contains(&b)))
-                || (segment.len() >= 8 && all(hexadecimal))
-                || (segment.len() >= 8 && upper && lower && all(token))))
+            && (digits == length
+                || (digits >= 4 && numeric == length)
+                || (length >= 8 && hexadecimal == length)
+                || (length >= 8 && upper > 0 && lower > 0 && token == length)))
+}
+
+/// How many characters of each kind a segment has.
+#[derive(Default)]
+struct Census {
+    /// None that a path usually has.
+    odd: usize,
+    digits: usize,
+    upper: usize,
+    lower: usize,
+    colons: usize,
+    /// Hexadecimal digits and `-`.
+    hexadecimal: usize,
+    /// Letters, digits, `-` and `_`.
+    token: usize,
+    /// Digits and what parts them in numbers and addresses.
+    numeric: usize,
+}
+
+impl Census {
+    fn of(segment: &[u8]) -> Self {
+        let mut census = Self::default();
+        for &byte in segment {
+            match byte {
+                b'0'..=b'9' => census.digits += 1,
+                b'a'..=b'z' => census.lower += 1,
+                b'A'..=b'Z' => census.upper += 1,
+                b':' => census.colons += 1,
+                other => census.odd += usize::from(!is_plain(other)),
+            }
+            census.hexadecimal += usize::from(byte.is_ascii_hexdigit() || byte == b'-');
+            census.token +=
+                usize::from(byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+            census.numeric += usize::from(byte.is_ascii_digit() || b"-._:+".contains(&byte));
+        }
+        census
+    }
 }
 
 /// Characters that a segment may keep.

@@ -28,6 +28,8 @@ pub(super) struct Worker<'p> {
     /// Values of each key that has a column.
     pub(super) keys: Vec<Interner<Box<[u8]>>>,
     scratch: Vec<u8>,
+    /// Requests that the next block will have, about.
+    expected: usize,
     /// Clients of the block at hand, numbered together at its end: then one look-up's wait for memory
     /// overlaps the next's.
     clients: Vec<Option<Address>>,
@@ -49,6 +51,7 @@ impl<'p> Worker<'p> {
             templates: Interner::default(),
             keys: projection.column_keys().map(|_| Interner::default()).collect(),
             scratch: Vec::new(),
+            expected: 0,
             clients: Vec::new(),
         }
     }
@@ -63,7 +66,13 @@ impl<'p> Worker<'p> {
     /// Parses the lines of a block.
     pub(super) fn parse(&mut self, block: &[u8], cut: Cut, scanner: &Scanner) -> ParsedBlock {
         let mut parsed = ParsedBlock::default();
-        parsed.events.keys = self.keys.iter().map(|_| Vec::new()).collect();
+        // about as many as the last block had
+        let expected = self.expected;
+        parsed.events.times_us.reserve(expected);
+        parsed.events.places.reserve(expected);
+        parsed.events.statuses.reserve(expected);
+        parsed.events.path_hashes.reserve(expected);
+        parsed.events.keys = self.keys.iter().map(|_| Vec::with_capacity(expected)).collect();
         let position = |name| scanner.layout().and_then(|layout| layout.position(name));
         let fields: Vec<(&str, Option<usize>)> =
             self.projection.fields().map(|name| (name, position(name))).collect();
@@ -88,6 +97,7 @@ impl<'p> Worker<'p> {
                 parsed.counts.skips.add(reason, number, line);
             }
         }
+        self.expected = self.clients.len() + self.clients.len() / 16;
         let addresses = &mut self.addresses;
         let number = |client: Option<Address>| client.map_or(NONE, |client| addresses.id(client));
         parsed.events.addresses = self.clients.drain(..).map(number).collect();

@@ -1,7 +1,5 @@
 //! The peaks of every key, and their percentiles: for all requests, and for each place.
 
-use std::collections::BTreeMap;
-
 use rayon::prelude::*;
 
 use crate::site::key::KeySpec;
@@ -11,7 +9,7 @@ use crate::units::decimal;
 
 use super::group::Grouped;
 use super::peaks;
-use super::percentile::{Percentiles, nearest_rank};
+use super::percentile::{Distribution, Percentiles};
 use super::shared::distinct_per_key;
 
 /// Decimals of the figure by which calendar bins understate.
@@ -83,9 +81,9 @@ struct KeyPeaks {
 
 /// Proven ends of peak ÷ calendar, in thousandths. A window lies in two aligned ones, so the quotient
 /// is from 1 to 2 whatever the ends are.
-fn understated(peak: (u32, u32), calendar: (u32, u32)) -> (u64, u64) {
-    let quotient = |peak: u32, calendar: u32| {
-        let ratio = decimal::ratio(u64::from(peak), u64::from(calendar), UNDERSTATED_DECIMALS);
+fn understated(peak: (u64, u64), calendar: (u64, u64)) -> (u64, u64) {
+    let quotient = |peak: u64, calendar: u64| {
+        let ratio = decimal::ratio(peak, calendar, UNDERSTATED_DECIMALS);
         let one = 10_u64.pow(UNDERSTATED_DECIMALS);
         ratio.unwrap_or(one).clamp(one, 2 * one)
     };
@@ -193,11 +191,11 @@ fn of_group(
         .enumerate()
         .filter_map(|(at, window_us)| {
             let cells = || table.iter().skip(at).step_by(width).copied();
-            let peak_lo = Percentiles::of(cells().map(|cell| cell.lo))?;
-            let peak_hi = Percentiles::of(cells().map(|cell| cell.hi))?;
-            let calendar_lo = Percentiles::of(cells().map(|cell| cell.calendar_lo))?;
-            let calendar_hi = Percentiles::of(cells().map(|cell| cell.calendar_hi))?;
-            let (understated_p50, understated_max) = understated_over_keys(cells())?;
+            let counted = Counted::of(cells());
+            let (peak_lo, peak_hi) = (counted.lo.percentiles()?, counted.hi.percentiles()?);
+            let calendar_lo = counted.calendar_lo.percentiles()?;
+            let calendar_hi = counted.calendar_hi.percentiles()?;
+            let (short_lo, short_hi) = (&counted.understated_lo, &counted.understated_hi);
             let (of_lo, of_hi) =
                 understated((peak_lo.max, peak_hi.max), (calendar_lo.max, calendar_hi.max));
             Some(Measure {
@@ -208,11 +206,17 @@ fn of_group(
                 keys: count(grouped.keys.len()),
                 peak: bracketed(&peak_lo, &peak_hi),
                 calendar: bracketed(&calendar_lo, &calendar_hi),
-                understated_p50,
-                understated_max,
+                understated_p50: Bracket::proven(
+                    short_lo.nearest_rank(1, 2)?,
+                    short_hi.nearest_rank(1, 2)?,
+                ),
+                understated_max: Bracket::proven(
+                    short_lo.nearest_rank(1, 1)?,
+                    short_hi.nearest_rank(1, 1)?,
+                ),
                 understated_of_max: Bracket::proven(of_lo, of_hi),
-                histogram: histogram(cells().map(|cell| cell.lo)),
-                busiest: busiest(grouped, column, cells(), peak_lo.max),
+                histogram: counted.lo.entries().map(|(peak, keys)| (narrow(peak), keys)).collect(),
+                busiest: busiest(grouped, column, cells(), narrow(peak_lo.max)),
             })
         })
         .collect()
@@ -233,35 +237,49 @@ fn key_peaks(arrivals: &[i64], window_us: i64, resolution_us: i64) -> KeyPeaks {
     KeyPeaks { lo, hi, calendar_lo, calendar_hi }
 }
 
-fn bracketed(lo: &Percentiles<u32>, hi: &Percentiles<u32>) -> Percentiles<Bracket<u32>> {
+fn bracketed(lo: &Percentiles<u64>, hi: &Percentiles<u64>) -> Percentiles<Bracket<u32>> {
+    let bracket = |lo, hi| Bracket::proven(narrow(lo), narrow(hi));
     Percentiles {
-        p50: Bracket::proven(lo.p50, hi.p50),
-        p90: Bracket::proven(lo.p90, hi.p90),
-        p99: Bracket::proven(lo.p99, hi.p99),
-        p999: Bracket::proven(lo.p999, hi.p999),
-        max: Bracket::proven(lo.max, hi.max),
+        p50: bracket(lo.p50, hi.p50),
+        p90: bracket(lo.p90, hi.p90),
+        p99: bracket(lo.p99, hi.p99),
+        p999: bracket(lo.p999, hi.p999),
+        max: bracket(lo.max, hi.max),
     }
 }
 
-/// Median and largest over keys of both ends.
-fn understated_over_keys(
-    cells: impl Iterator<Item = KeyPeaks>,
-) -> Option<(Bracket<u64>, Bracket<u64>)> {
-    let (mut lo, mut hi): (Vec<u64>, Vec<u64>) = cells
-        .map(|cell| understated((cell.lo, cell.hi), (cell.calendar_lo, cell.calendar_hi)))
-        .unzip();
-    lo.sort_unstable();
-    hi.sort_unstable();
-    let median = Bracket::proven(nearest_rank(&lo, 1, 2)?, nearest_rank(&hi, 1, 2)?);
-    Some((median, Bracket::proven(*lo.last()?, *hi.last()?)))
+/// A count of requests of one key, which 32 bits hold.
+fn narrow(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-fn histogram(peaks: impl Iterator<Item = u32>) -> Vec<(u32, u64)> {
-    let mut counts = BTreeMap::new();
-    for peak in peaks {
-        *counts.entry(peak).or_insert(0) += 1;
+/// The figures of all keys in one window, counted.
+#[derive(Default)]
+struct Counted {
+    lo: Distribution,
+    hi: Distribution,
+    calendar_lo: Distribution,
+    calendar_hi: Distribution,
+    understated_lo: Distribution,
+    understated_hi: Distribution,
+}
+
+impl Counted {
+    fn of(cells: impl Iterator<Item = KeyPeaks>) -> Self {
+        let mut counted = Self::default();
+        for cell in cells {
+            let peak = (u64::from(cell.lo), u64::from(cell.hi));
+            let calendar = (u64::from(cell.calendar_lo), u64::from(cell.calendar_hi));
+            let short = understated(peak, calendar);
+            counted.lo.add(peak.0);
+            counted.hi.add(peak.1);
+            counted.calendar_lo.add(calendar.0);
+            counted.calendar_hi.add(calendar.1);
+            counted.understated_lo.add(short.0);
+            counted.understated_hi.add(short.1);
+        }
+        counted
     }
-    counts.into_iter().collect()
 }
 
 fn busiest(

@@ -64,6 +64,15 @@ impl Robust {
         Self { median, deviation: median_of(&mut distances) }
     }
 
+    /// Of values given with how often they occur, ascending.
+    fn of_counted(values: &[(u32, u64)]) -> Self {
+        let median = counted_median(values.iter().map(|(value, n)| (u64::from(*value), *n)));
+        let mut distances: Vec<(u64, u64)> =
+            values.iter().map(|(value, n)| (u64::from(*value).abs_diff(median), *n)).collect();
+        distances.sort_unstable();
+        Self { median, deviation: counted_median(distances.into_iter()) }
+    }
+
     /// Whether a value lies far above.
     fn is_far_above(self, value: u64) -> bool {
         let distance = u128::from(value.saturating_sub(self.median));
@@ -72,34 +81,45 @@ impl Robust {
     }
 }
 
+/// The lower median of values with how often they occur, ascending.
+fn counted_median(values: impl Iterator<Item = (u64, u64)> + Clone) -> u64 {
+    let rank = values.clone().map(|(_, n)| n).sum::<u64>().div_ceil(2);
+    let mut seen = 0;
+    values
+        .into_iter()
+        .find_map(|(value, n)| {
+            seen += n;
+            (seen >= rank).then_some(value)
+        })
+        .unwrap_or(0)
+}
+
 /// The lower median; sorts its argument.
 fn median_of(values: &mut [u64]) -> u64 {
     values.sort_unstable();
     values.len().checked_sub(1).and_then(|last| values.get(last / 2)).copied().unwrap_or(0)
 }
 
-/// The clients that stand out, most requests first, ties by text; `resolution_us` is the step of the
-/// stamps.
-pub fn suspects(traffic: &Traffic, key: &KeySpec, resolution_us: i64) -> Vec<Suspect> {
+/// The clients that stand out, most requests first, ties by text. `minute_peaks` are all clients'
+/// peaks of a minute, with how many have each; `resolution_us` is the step of the stamps.
+pub fn suspects(
+    traffic: &Traffic,
+    key: &KeySpec,
+    minute_peaks: &[(u32, u64)],
+    resolution_us: i64,
+) -> Vec<Suspect> {
     let Some(column) = traffic.key(key) else { return Vec::new() };
     let groups = Grouped::new(column.ids.iter().copied().zip(0..NONE), column.distinct());
-    let looked_at = || (0..groups.keys.len()).into_par_iter();
-    let peaks: Vec<u64> = looked_at()
+    let profiles: Vec<Profile> = (0..groups.keys.len())
+        .into_par_iter()
+        .filter(|index| groups.of(*index).len() >= LEAST_REQUESTS)
         .map(|index| {
-            let times = groups.of(index).iter().map(|event| time(traffic, *event));
-            u64::from(peaks::sliding(times, MINUTE_US))
-        })
-        .collect();
-    let profiles: Vec<Profile> = looked_at()
-        .zip(&peaks)
-        .filter(|(index, _)| groups.of(*index).len() >= LEAST_REQUESTS)
-        .map(|(index, peak)| {
             let key = groups.keys.get(index).and_then(|key| usize::try_from(*key).ok());
-            profile(traffic, key.unwrap_or(usize::MAX), groups.of(index), *peak)
+            profile(traffic, key.unwrap_or(usize::MAX), groups.of(index))
         })
         .collect();
     let population = Population {
-        peaks: Robust::of(peaks.iter().copied()),
+        peaks: Robust::of_counted(minute_peaks),
         paths: Robust::of(profiles.iter().map(|profile| profile.paths)),
         errors: traffic.events.statuses.iter().filter(|status| is_client_error(**status)).count(),
         requests: traffic.len(),
@@ -131,7 +151,7 @@ fn is_client_error(status: u16) -> bool {
     (400..500).contains(&status) && status != 499 // 499: the client went away
 }
 
-fn profile(traffic: &Traffic, key: usize, events: &[u32], peak: u64) -> Profile {
+fn profile(traffic: &Traffic, key: usize, events: &[u32]) -> Profile {
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let mut hashes: Vec<u64> =
         events.iter().map(|event| at(&traffic.events.path_hashes, *event)).collect();
@@ -141,7 +161,9 @@ fn profile(traffic: &Traffic, key: usize, events: &[u32], peak: u64) -> Profile 
         paths += 1;
         top_path = top_path.max(count(same.len()));
     }
-    let times = events.iter().map(|event| time(traffic, *event));
+    let times: Vec<i64> = events.iter().map(|event| time(traffic, *event)).collect();
+    let peak = u64::from(peaks::sliding(times.iter().copied(), MINUTE_US));
+    let times = times.iter().copied();
     let mut gaps: Vec<u64> = times.clone().zip(times.skip(1)).map(|(a, b)| b.abs_diff(a)).collect();
     let gap = median_of(&mut gaps);
     let mut spread: Vec<u64> = gaps.iter().map(|g| g.abs_diff(gap)).collect();
@@ -243,7 +265,7 @@ mod tests {
             .map(|n| Address::parse(format!("192.0.2.{n}").as_bytes()).unwrap())
             .collect();
         let traffic = Traffic { events, addresses, ..Traffic::default() };
-        let found = suspects(&traffic, &KeySpec::ip(64), SECOND_US);
+        let found = suspects(&traffic, &KeySpec::ip(64), &[(1, 30), (2, 11)], SECOND_US);
         assert!(found.iter().all(|suspect| suspect.key == b"192.0.2.40"), "{found:?}");
         found.into_iter().flat_map(|suspect| suspect.reasons).collect()
     }

@@ -131,6 +131,8 @@ fn parse_v6(text: &[u8]) -> Option<Address> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use proptest::prelude::*;
 
     use super::*;

@@ -9,6 +9,14 @@
 /// assert_eq!(ratio(1, 0, 3), None);
 /// ```
 pub fn ratio(numerator: u64, denominator: u64, places: u32) -> Option<u64> {
+    if let (Ok(small), Ok(divisor)) = (u32::try_from(numerator), u32::try_from(denominator))
+        && places <= 6
+        && divisor > 0
+    {
+        // in 64 bits, where division is much faster
+        let doubled = u64::from(small) * 10_u64.pow(places) * 2 + u64::from(divisor);
+        return Some(doubled / (u64::from(divisor) * 2));
+    }
     let scale = 10_u128.checked_pow(places)?;
     let scaled = u128::from(numerator).checked_mul(scale)?;
     let doubled = scaled.checked_mul(2)?.checked_add(u128::from(denominator))?;
@@ -26,5 +34,7 @@ mod tests {
         assert_eq!(ratio(5, 8, 2), Some(63));
         assert_eq!(ratio(1, 3, 6), Some(333_333));
         assert_eq!(ratio(u64::MAX, 1, 6), None);
+        let (half, third) = (1_u64 << 33, 3_u64 << 33);
+        assert_eq!(ratio(half, third, 3), ratio(1, 3, 3));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use shadowcap_engine::ingest::load::load;
 use shadowcap_engine::measure::population::{self, Plan};
 use shadowcap_engine::measure::{proxies, suspects};
-use shadowcap_engine::units::span::SECOND_US;
+use shadowcap_engine::units::span::{MINUTE_US, SECOND_US};
 
 use crate::cli::args::AnalyzeArgs;
 use crate::cli::exit::{Exit, Failure};
@@ -55,12 +55,14 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
         places,
     };
     let keys = &projection.keys;
-    let standing_out = || {
-        let ip = keys.first();
-        ip.map(|ip| suspects::suspects(&traffic, ip, plan.resolution_us)).unwrap_or_default()
+    let (totals, measures) = population::measure(&traffic, keys, &plan);
+    let minute = |row: &&population::Measure| row.place.is_none() && row.window_us == MINUTE_US;
+    let suspects = match (keys.first(), measures.iter().find(minute)) {
+        (Some(ip), Some(row)) if row.key == ip.name => {
+            suspects::suspects(&traffic, ip, &row.histogram, plan.resolution_us)
+        }
+        _ => Vec::new(),
     };
-    let ((totals, measures), suspects) =
-        rayon::join(|| population::measure(&traffic, keys, &plan), standing_out);
     let names = Names::new(job.reveal, job.pseudonym_key.as_deref(), || traffic.digest());
     let report = build(&Material {
         traffic: &traffic,

@@ -104,21 +104,14 @@ pub fn measure(traffic: &Traffic, keys: &[KeySpec], plan: &Plan) -> (Vec<KeyTota
             let other = keys.iter().find(|key| key.name == name && key.name != spec.name)?;
             distinct_per_key(&column, &traffic.key(other)?)
         };
-        let times = traffic.events.times_us.iter().copied();
-        let events = column.ids.iter().copied().zip(times);
-        let grouped = Grouped::new(events, column.distinct());
-        totals.push(KeyTotals {
-            key: spec.name.clone(),
-            distinct: count(column.distinct()),
-            missing: count(traffic.len() - grouped.len()),
-            users: beside("user"),
-            addresses: beside("ip"),
-        });
-        measures.extend(of_group(&grouped, &column, spec, None, plan));
-        let of_places: Vec<Vec<Measure>> = parts
-            .par_iter()
-            .zip(&plan.places)
-            .map(|(events, place)| {
+        let all = || {
+            let times = traffic.events.times_us.iter().copied();
+            let grouped = Grouped::new(column.ids.iter().copied().zip(times), column.distinct());
+            (grouped.len(), of_group(&grouped, &column, spec, None, plan))
+        };
+        let of_places = || {
+            let places = parts.par_iter().zip(&plan.places);
+            let of_place = |(events, place): (&Vec<u32>, &u32)| {
                 let name = usize::try_from(*place).ok().and_then(|at| traffic.places.get(at));
                 let of_event = |event: &u32| {
                     let at = usize::try_from(*event).ok()?;
@@ -127,8 +120,18 @@ pub fn measure(traffic: &Traffic, keys: &[KeySpec], plan: &Plan) -> (Vec<KeyTota
                 let events = events.iter().filter_map(of_event);
                 let grouped = Grouped::new(events, column.distinct());
                 of_group(&grouped, &column, spec, name, plan)
-            })
-            .collect();
+            };
+            places.map(of_place).collect::<Vec<_>>()
+        };
+        let ((with_key, of_all), of_places) = rayon::join(all, of_places);
+        totals.push(KeyTotals {
+            key: spec.name.clone(),
+            distinct: count(column.distinct()),
+            missing: count(traffic.len() - with_key),
+            users: beside("user"),
+            addresses: beside("ip"),
+        });
+        measures.extend(of_all);
         measures.extend(of_places.into_iter().flatten());
     }
     (totals, measures)
@@ -187,7 +190,7 @@ fn of_group(
         }
     });
     plan.windows_us
-        .iter()
+        .par_iter()
         .enumerate()
         .filter_map(|(at, window_us)| {
             let cells = || table.iter().skip(at).step_by(width).copied();

@@ -13,6 +13,8 @@
 )]
 
 pub mod format;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod ingest;
 pub mod measure;
 pub mod site;

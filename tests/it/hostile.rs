@@ -104,8 +104,64 @@ fn memory_is_bounded_whatever_a_client_sends() {
     assert_eq!(keyed["keys"][1]["distinct"], 20_000);
     let busiest = keyed["measure"].as_array().unwrap().last().unwrap()["busiest"].as_str().unwrap();
     assert!(busiest.len() < 300, "{busiest}");
-    let refused = run(&["analyze", &path, "--define-key", "agent=user_agent", "--memory", "64MB"]);
+    let refused = run(&["analyze", &path, "--define-key", "agent=user_agent", "--memory", "48MB"]);
     assert_eq!(refused.status.code(), Some(3));
+}
+
+#[test]
+fn bombs_and_endless_lines_stay_in_bounded_memory() {
+    let folder = Folder::new();
+    // 600 MB of one line, in an archive of under a megabyte
+    let piece = vec![b'x'; 1 << 20];
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    for _ in 0..600 {
+        encoder.write_all(&piece).unwrap();
+    }
+    encoder.write_all(format!("\n{}", good(2)).as_bytes()).unwrap();
+    let gzip = folder.write("bomb.gz", encoder.finish().unwrap());
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    for _ in 0..600 {
+        encoder.write_all(&piece).unwrap();
+    }
+    encoder.write_all(format!("\n{}", good(2)).as_bytes()).unwrap();
+    let zstd = folder.write("bomb.zst", encoder.finish().unwrap());
+    let nuls = vec![0; 64 << 20];
+    let padded = folder.write("nuls.log", [nuls.as_slice(), good(2).as_bytes()].concat());
+    for (log, lines) in [(&gzip, 3), (&zstd, 3), (&padded, 2)] {
+        // address space, stacks and code too: far less than what the archive holds
+        let shell = format!(
+            "ulimit -v 500000; exec {} analyze {log} --format nginx --json - --quiet --threads 2 --max-bad 100%",
+            env!("CARGO_BIN_EXE_shadowcap")
+        );
+        let output = std::process::Command::new("bash").args(["-c", &shell]).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{log}: {}", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(report["input"]["requests"], 2, "{log}");
+        assert_eq!(report["input"]["lines"], lines, "{log}");
+    }
+}
+
+#[test]
+fn damage_in_the_middle_of_an_archive_keeps_what_came_before_and_says_where() {
+    let folder = Folder::new();
+    let text: String = (0..60_000)
+        .map(|n| line(&format!("192.0.2.{}", n % 250), TIME, &format!("GET /{n} HTTP/1.1"), 200))
+        .collect();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text.as_bytes()).unwrap();
+    let mut gzip = encoder.finish().unwrap();
+    let middle = gzip.len() / 2;
+    gzip[middle..middle + 64].fill(0xff);
+    let mut zstd = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    let middle = zstd.len() / 2;
+    zstd.truncate(middle);
+    for archive in [folder.write("a.gz", &gzip), folder.write("a.zst", &zstd)] {
+        let report = report(&[&archive, "--max-bad", "100%"]);
+        let requests = report["input"]["requests"].as_u64().unwrap();
+        assert!((1_000..59_000).contains(&requests), "{archive}: {requests}");
+        let warnings = report["input"]["warnings"].to_string();
+        assert!(warnings.contains("SC106") && warnings.contains("breaks off after"), "{warnings}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod brute;
 mod cases;
+mod clients;
 mod convert;
 mod corpus;
 mod first_contact;

@@ -21,8 +21,11 @@ use crate::ingest::source::tap::Tap;
 use crate::site::path::normalise;
 use crate::site::pattern::Pattern;
 
+/// What a target does with any bytes.
+type Target = fn(&[u8]);
+
 /// The targets by name.
-pub const TARGETS: [(&str, fn(&[u8])); 3] =
+pub const TARGETS: [(&str, Target); 3] =
     [("line", line), ("template", template), ("source", source)];
 
 /// One line in a format that the first byte picks.

@@ -22,6 +22,9 @@ const LEAST_REQUESTS: usize = 30;
 const MOST_SUSPECTS: usize = 20;
 /// Times the median from which something may stand out.
 const FACTOR: u64 = 10;
+/// Times the peak of nine tenths of the clients from which one may stand out: a page with many pictures
+/// makes everybody fast now and then.
+const BUSY: u64 = 3;
 /// Paths from which a client may have seen many.
 const MANY_PATHS: u64 = 50;
 
@@ -83,7 +86,12 @@ impl Robust {
 
 /// The lower median of values with how often they occur, ascending.
 fn counted_median(values: impl Iterator<Item = (u64, u64)> + Clone) -> u64 {
-    let rank = values.clone().map(|(_, n)| n).sum::<u64>().div_ceil(2);
+    counted_rank(values, 1, 2)
+}
+
+/// The value at rank ⌈q·n⌉ of values with how often they occur, ascending.
+fn counted_rank(values: impl Iterator<Item = (u64, u64)> + Clone, q: u64, of: u64) -> u64 {
+    let rank = (values.clone().map(|(_, n)| n).sum::<u64>() * q).div_ceil(of);
     let mut seen = 0;
     values
         .into_iter()
@@ -120,6 +128,7 @@ pub fn suspects(
         .collect();
     let population = Population {
         peaks: Robust::of_counted(minute_peaks),
+        busy: counted_rank(minute_peaks.iter().map(|(value, n)| (u64::from(*value), *n)), 9, 10),
         paths: Robust::of(profiles.iter().map(|profile| profile.paths)),
         errors: traffic.events.statuses.iter().filter(|status| is_client_error(**status)).count(),
         requests: traffic.len(),
@@ -185,6 +194,8 @@ fn profile(traffic: &Traffic, key: usize, events: &[u32]) -> Profile {
 /// What all clients did.
 struct Population {
     peaks: Robust,
+    /// The peak that nine tenths of the clients never pass.
+    busy: u64,
     paths: Robust,
     errors: usize,
     requests: usize,
@@ -197,7 +208,7 @@ impl Population {
             requests, client_errors, peak, paths, top_path, gap_us, gap_spread_us, ..
         } = profile.clone();
         let mut reasons = Vec::new();
-        if self.peaks.is_far_above(peak) {
+        if self.peaks.is_far_above(peak) && peak >= BUSY * self.busy {
             let median = self.peaks.median;
             reasons.push(format!(
                 "{peak} requests in its busiest minute, where half of the clients never have more than {median}"

@@ -83,7 +83,7 @@ pub(crate) struct InputArgs {
     /// Format of the logs
     #[arg(long, value_enum, default_value = "auto", value_name = "FORMAT")]
     pub(crate) format: FormatArg,
-    /// Format string of nginx or Apache, or @nginx.conf[:NAME] for one out of a file
+    /// Format string of nginx or Apache, or @nginx.conf or @nginx.conf:NAME for one out of a file
     #[arg(long, value_name = "STR|@FILE")]
     pub(crate) log_format: Option<String>,
     /// In JSON and CSV, which column is what, as in time=ts or ip=addr

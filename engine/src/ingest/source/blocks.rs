@@ -128,7 +128,8 @@ impl<R: Read> Blocks<R> {
 
     /// Drops the rest of an over-long line and keeps what follows it for the next block.
     fn pass_to_line_end(&mut self) {
-        let mut piece = vec![0; 1 << 16];
+        // what is read beyond the line's end becomes a block of its own: no longer than others
+        let mut piece = vec![0; self.block_bytes.min(1 << 16)];
         while !self.ended {
             let count = self.reader.read(&mut piece).unwrap_or_else(|error| {
                 self.damage = Some(error);

@@ -13,7 +13,7 @@ use shadowcap_engine::ingest::rows::RowSink;
 use super::{Columns, cell};
 
 /// Rows that are written as one row group.
-const GROUP_ROWS: usize = 200_000;
+const GROUP_ROWS: usize = 50_000;
 
 /// Collects rows as columns.
 #[derive(Debug)]

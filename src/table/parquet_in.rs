@@ -1,17 +1,19 @@
 //! Parquet as `convert` writes it, read back as JSON Lines, so that it takes the same way as every
-//! log: a few thousand rows at a time.
+//! log: a row group at a time.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use polars::prelude::{AnyValue, DataFrame, ParallelStrategy, ParquetReader, SerReader};
+use polars::prelude::{
+    BooleanChunked, Column, DataType, Int64Chunked, ParallelStrategy, ParquetReader, PolarsResult,
+    SerReader, StringChunked,
+};
 use shadowcap_engine::ingest::cells::{COLUMNS, Cell};
 
 use super::cell;
 
-/// Rows turned into lines at a time.
-const ROWS: usize = 50_000;
 /// What a Parquet file begins with.
 const MAGIC: &[u8; 4] = b"PAR1";
 
@@ -26,8 +28,8 @@ pub(crate) fn is_parquet(path: &Path) -> bool {
 /// The rows of a file as JSON Lines.
 pub(crate) struct ParquetLines {
     path: PathBuf,
-    rows: usize,
-    next: usize,
+    /// Rows of each group that is still to be read, and the number of rows before it.
+    groups: VecDeque<(usize, usize)>,
     columns: Vec<String>,
     lines: Vec<u8>,
     taken: usize,
@@ -48,50 +50,80 @@ impl ParquetLines {
             let text = "has not the columns time, logged, client_ip and malformed, as shadowcap convert writes them";
             return Err(io::Error::other(text));
         }
-        let rows = reader.num_rows().map_err(broken)?;
-        Ok(Self { path: path.to_owned(), rows, next: 0, columns, lines: Vec::new(), taken: 0 })
+        let mut before = 0;
+        let mut groups = VecDeque::new();
+        for group in &reader.get_metadata().map_err(broken)?.row_groups {
+            groups.push_back((before, group.num_rows()));
+            before += group.num_rows();
+        }
+        Ok(Self { path: path.to_owned(), groups, columns, lines: Vec::new(), taken: 0 })
     }
 
-    /// Turns the next rows into lines.
-    fn fill(&mut self) -> io::Result<()> {
+    /// Turns a group of rows into lines.
+    fn fill(&mut self, group: (usize, usize)) -> io::Result<()> {
         let frame = ParquetReader::new(File::open(&self.path)?)
             .with_columns(Some(self.columns.clone()))
-            .with_slice(Some((self.next, ROWS)))
+            .with_slice(Some(group))
             .read_parallel(ParallelStrategy::None)
             .finish()
             .map_err(broken)?;
-        self.next += ROWS;
         self.lines.clear();
         self.taken = 0;
+        let columns: Vec<Typed<'_>> =
+            frame.columns().iter().map(Typed::of).collect::<PolarsResult<_>>().map_err(broken)?;
         for row in 0..frame.height() {
-            self.line(&frame, row)?;
+            for (index, column) in columns.iter().enumerate() {
+                self.lines.push(if index == 0 { b'{' } else { b',' });
+                column.write(row, &mut self.lines);
+            }
+            self.lines.extend_from_slice(b"}\n");
         }
         Ok(())
     }
+}
 
-    fn line(&mut self, frame: &DataFrame, row: usize) -> io::Result<()> {
-        let mut first = true;
-        for column in frame.columns() {
-            let value = column.get(row).map_err(broken)?;
-            let out = &mut self.lines;
-            out.push(if first { b'{' } else { b',' });
-            first = false;
-            cell::quoted(column.name(), out);
-            out.push(b':');
-            match value {
-                AnyValue::Int64(number) => cell::json(&Cell::Integer(number), out),
-                AnyValue::Boolean(yes) => cell::json(&Cell::Bool(yes), out),
-                AnyValue::Datetime(us, _, _) | AnyValue::DatetimeOwned(us, _, _) => {
-                    cell::json(&Cell::Time(us), out);
-                }
+/// A column with its name as JSON, and its values as what they are.
+struct Typed<'f> {
+    name: Vec<u8>,
+    values: Values<'f>,
+}
+
+enum Values<'f> {
+    Integers(&'f Int64Chunked),
+    Times(&'f Int64Chunked),
+    Bools(&'f BooleanChunked),
+    Texts(&'f StringChunked),
+}
+
+impl<'f> Typed<'f> {
+    fn of(column: &'f Column) -> PolarsResult<Self> {
+        let mut name = Vec::new();
+        cell::quoted(column.name(), &mut name);
+        name.push(b':');
+        let values = match column.dtype() {
+            DataType::Int64 => Values::Integers(column.i64()?),
+            DataType::Boolean => Values::Bools(column.bool()?),
+            DataType::Datetime(..) => Values::Times(column.datetime()?.physical()),
+            _ => Values::Texts(column.str()?),
+        };
+        Ok(Self { name, values })
+    }
+
+    fn write(&self, row: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.name);
+        let cell = match &self.values {
+            Values::Integers(list) => list.get(row).map(Cell::Integer),
+            Values::Times(list) => list.get(row).map(Cell::Time),
+            Values::Bools(list) => list.get(row).map(Cell::Bool),
+            Values::Texts(list) => {
                 // the text is escaped already
-                AnyValue::String(text) => cell::quoted(text, out),
-                AnyValue::StringOwned(text) => cell::quoted(&text, out),
-                _ => cell::json(&Cell::Null, out),
+                return match list.get(row) {
+                    Some(text) => cell::quoted(text, out),
+                    None => cell::json(&Cell::Null, out),
+                };
             }
-        }
-        self.lines.extend_from_slice(b"}\n");
-        Ok(())
+        };
+        cell::json(&cell.unwrap_or(Cell::Null), out);
     }
 }
 
@@ -101,11 +133,9 @@ fn broken(error: impl std::fmt::Display) -> io::Error {
 
 impl Read for ParquetLines {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.taken == self.lines.len() {
-            if self.next >= self.rows {
-                return Ok(0);
-            }
-            self.fill()?;
+        while self.taken == self.lines.len() {
+            let Some(group) = self.groups.pop_front() else { return Ok(0) };
+            self.fill(group)?;
         }
         let left = &self.lines[self.taken..];
         let count = left.len().min(buffer.len());

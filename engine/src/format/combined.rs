@@ -104,18 +104,21 @@ struct Opening<'a> {
     rest: &'a [u8],
 }
 
-/// A line whose second word is an address, or whose first ends in a port and isn't one itself, begins
-/// with a virtual host.
+/// A line whose second word is an address begins with a virtual host, whatever that holds; where the
+/// first word is an address too, only if an ident and a user still follow. So does one whose first word
+/// ends in a port.
 fn opening(line: &[u8]) -> Result<Opening<'_>, SkipReason> {
     let (first, rest) = cut(line, b' ').ok_or(SkipReason::BadShape)?;
     let address = Address::parse(first);
-    if let Some((second, after)) = cut(rest, b' ').filter(|(second, _)| *second != b"-")
-        && is_host(first)
-    {
-        if let Some(client) = Address::parse(second).map(Client::Address) {
+    if let Some((second, after)) = cut(rest, b' ').filter(|(second, _)| *second != b"-") {
+        let is_list = first.strip_suffix(b",").is_some_and(|item| Address::parse(item).is_some());
+        let client = Address::parse(second).filter(|_| !is_list).map(Client::Address);
+        if let Some(client) = client
+            && (address.is_none() || names_two_words(after))
+        {
             return Ok(Opening { host: Some(first), client, rest: after });
         }
-        if address.is_none() && without_port(first).is_some() && is_host(second) {
+        if address.is_none() && without_port(first).is_some() && is_host(first) && is_host(second) {
             return Ok(Opening { host: Some(first), client: Client::named(second)?, rest: after });
         }
     }
@@ -123,6 +126,12 @@ fn opening(line: &[u8]) -> Result<Opening<'_>, SkipReason> {
     let client =
         address.map_or_else(|| Client::named(first), |address| Ok(Client::Address(address)))?;
     Ok(Opening { host: None, client, rest })
+}
+
+/// Whether two words stand before the stamp: an ident and a user.
+fn names_two_words(text: &[u8]) -> bool {
+    let stamp = memmem::find(text, b" [").and_then(|at| text.get(..at)).unwrap_or(text);
+    memchr::memchr(b' ', stamp).is_some()
 }
 
 /// A name or an address, with or without a port; not a list, as `X-Forwarded-For` is.
@@ -140,28 +149,29 @@ fn without_port(text: &[u8]) -> Option<&[u8]> {
 type Identity<'a> = (&'a [u8], &'a [u8], i64, &'a [u8]);
 
 fn identity_and_time(rest: &[u8]) -> Result<Identity<'_>, SkipReason> {
-    if let Some(after) = rest.strip_prefix(b"- - [") {
-        let (stamp_us, rest) = stamp(after).ok_or(SkipReason::BadTime)?;
-        return Ok((b"-", b"-", stamp_us, rest));
-    }
-    if let Some(after) = rest.strip_prefix(b"- [").or_else(|| rest.strip_prefix(b"[")) {
-        // some writers leave ident, user or both out
-        let (stamp_us, rest) = stamp(after).ok_or(SkipReason::BadTime)?;
-        return Ok((b"-", b"-", stamp_us, rest));
+    // mostly nobody is named, and some writers leave ident, user or both out
+    for start in [b"- - [".as_slice(), b"- [", b"["] {
+        let opened = rest.strip_prefix(start).and_then(request_stamp);
+        if let Some((stamp_us, rest)) = opened {
+            return Ok((b"-", b"-", stamp_us, rest));
+        }
     }
     let (ident, rest) = cut(rest, b' ').ok_or(SkipReason::BadShape)?;
     // A user name is the client's word and may hold ` [`; it can't hold `] "`, which is escaped.
     let mut reason = SkipReason::BadShape;
     for at in memmem::find_iter(rest, b" [") {
         let Some((user, after)) = rest.split_at_checked(at) else { break };
-        match after.get(2..).and_then(stamp) {
-            Some((stamp_us, rest)) if rest.starts_with(b"\"") => {
-                return Ok((ident, user, stamp_us, rest));
-            }
-            _ => reason = SkipReason::BadTime,
+        match after.get(2..).and_then(request_stamp) {
+            Some((stamp_us, rest)) => return Ok((ident, user, stamp_us, rest)),
+            None => reason = SkipReason::BadTime,
         }
     }
-    Err(reason)
+    Err(if rest.starts_with(b"[") { SkipReason::BadTime } else { reason })
+}
+
+/// A stamp that a request in quotes follows.
+fn request_stamp(text: &[u8]) -> Option<(i64, &[u8])> {
+    stamp(text).filter(|(_, rest)| rest.starts_with(b"\""))
 }
 
 /// Reads `dd/Mon/yyyy:hh:mm:ss ±zzzz] ` and gives what follows.

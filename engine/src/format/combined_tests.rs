@@ -45,6 +45,14 @@ fn common_vhost_and_wrapped_lines_are_the_same_family() {
     )
     .unwrap();
     assert_eq!(by_address.client, Client::Address(Address::parse(b"203.0.113.5").unwrap()));
+    let odd_host =
+        scan_text(r#"a!b 203.0.113.5 - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 5"#)
+            .unwrap();
+    assert_eq!(odd_host.client, by_address.client);
+    let ident =
+        scan_text(r#"203.0.113.5 6.6.6.6 - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 5"#)
+            .unwrap();
+    assert_eq!((ident.client, text(ident.ident)), (by_address.client, Some("6.6.6.6")));
     let with_port =
         scan_text(r#"192.0.2.10:5678 - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 5"#);
     let address = Address::parse(b"192.0.2.10").unwrap();
@@ -100,6 +108,9 @@ fn fields_that_an_attacker_writes_forge_nothing() {
     assert!(stamp_in_agent.is_ok(), "a client could hide its requests");
     for (user, extra) in [
         ("x [01/Jan/2020:00:00:00 +0000] y", r#""-""#),
+        ("[", r#""-""#),
+        ("- [x", r#""-""#),
+        ("- [01/Jan/2020:00:00:00 +0000] x", r#""-""#),
         ("-", r#""a [01/Jan/2020:00:00:00 +0000] b""#),
         ("-", r#""a [01/Jan/2020:00:00:00 +0000] " "b""#),
         ("-", r"- [01/Jan/2020:00:00:00 +0000] x"),

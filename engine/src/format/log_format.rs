@@ -11,7 +11,11 @@ use memchr::memmem;
 use super::fields::{Kind, Layout, Role, Values};
 use super::record::{Escape, Record};
 use super::skip::SkipReason;
+use super::stamp::clf_us;
 use super::text::closing_quote;
+
+/// Ends of fields that are tried for one line before it is given up.
+const ATTEMPTS: u32 = 512;
 
 /// A piece of a format.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,42 +61,78 @@ impl LogFormat {
     }
 
     fn fill<'a>(&self, line: &'a [u8], values: &mut Values<'a>) -> Option<()> {
-        let mut rest = line;
-        let mut pieces = self.pieces.iter().peekable();
-        let mut before: &[u8] = b"";
-        while let Some(piece) = pieces.next() {
-            match piece {
-                Piece::Literal(text) => {
-                    rest = rest.get(match_literal(rest, text)?..)?;
-                    before = text;
-                }
-                Piece::Field(index) => {
-                    let after = match pieces.peek() {
-                        Some(Piece::Literal(text)) => Some(text.as_slice()),
-                        Some(Piece::Field(_)) => return None, // refused when compiled
-                        None => None,
-                    };
-                    // a literal that only parts two colon-joined fields needs the one behind them
-                    let joint = after == Some(b":") && self.is_address(*index);
-                    let end = if joint {
-                        let mut ahead = pieces.clone();
-                        ahead.next();
-                        ahead.next();
-                        let beyond = match ahead.next() {
-                            Some(Piece::Literal(text)) => Some(text.as_slice()),
-                            _ => None,
-                        };
-                        let both = self.end(rest, *index, before, beyond)?;
-                        memchr::memrchr(b':', rest.get(..both)?)?
-                    } else {
-                        self.end(rest, *index, before, after)?
-                    };
-                    values.set(*index, rest.get(..end)?);
-                    rest = rest.get(end..)?;
+        let mut attempts = ATTEMPTS;
+        self.fill_from(0, b"", line, values, &mut attempts)
+    }
+
+    /// Takes the pieces from `piece` on out of `rest`. Where what follows doesn't fit, a field is tried
+    /// longer: what a client wrote may look like the text behind it.
+    fn fill_from<'a>(
+        &self,
+        piece: usize,
+        before: &[u8],
+        rest: &'a [u8],
+        values: &mut Values<'a>,
+        attempts: &mut u32,
+    ) -> Option<()> {
+        match self.pieces.get(piece) {
+            None => Some(()), // what follows is ignored: formats grow at their end
+            Some(Piece::Literal(text)) => {
+                let after = rest.get(match_literal(rest, text)?..)?;
+                self.fill_from(piece + 1, text, after, values, attempts)
+            }
+            Some(Piece::Field(index)) => {
+                let after = match self.pieces.get(piece + 1) {
+                    Some(Piece::Literal(text)) => Some(text.as_slice()),
+                    _ => None,
+                };
+                let mut end = self.field_end(piece, *index, before, after, rest)?;
+                loop {
+                    *attempts = attempts.checked_sub(1)?;
+                    let (value, behind) = rest.split_at_checked(end)?;
+                    if self.fits(*index, value) {
+                        values.set(*index, value);
+                        let done = self.fill_from(piece + 1, before, behind, values, attempts);
+                        if done.is_some() {
+                            return done;
+                        }
+                    }
+                    end += 1 + find_literal(rest.get(end + 1..)?, after?)?;
                 }
             }
         }
-        Some(()) // what follows is ignored: formats grow at their end
+    }
+
+    /// Whether a value can be its field's: stamps and numbers are told from what clients write.
+    fn fits(&self, index: usize, value: &[u8]) -> bool {
+        match self.layout.fields.get(index).map(|field| field.role) {
+            Some(Role::Logged(_)) => super::stamp::any(value).is_some(),
+            Some(Role::Status | Role::Bytes(_)) => {
+                value == b"-" || super::text::number(value).is_some()
+            }
+            _ => true,
+        }
+    }
+
+    /// Where a field first may end.
+    fn field_end(
+        &self,
+        piece: usize,
+        index: usize,
+        before: &[u8],
+        after: Option<&[u8]>,
+        rest: &[u8],
+    ) -> Option<usize> {
+        // a literal that only parts two colon-joined fields needs the one behind them
+        if after == Some(b":") && self.is_address(index) {
+            let beyond = match self.pieces.get(piece + 3) {
+                Some(Piece::Literal(text)) => Some(text.as_slice()),
+                _ => None,
+            };
+            let both = self.end(rest, index, before, beyond)?;
+            return memchr::memrchr(b':', rest.get(..both)?);
+        }
+        self.end(rest, index, before, after)
     }
 
     fn is_address(&self, index: usize) -> bool {
@@ -110,8 +150,8 @@ impl LogFormat {
         {
             return quoted_end(rest, after);
         }
-        if matches!(field.role, Role::Logged(_))
-            && rest.get(26..).is_some_and(|r| match_literal(r, after).is_some())
+        if field.role == Role::Logged(0)
+            && rest.first_chunk::<26>().is_some_and(|text| clf_us(text).is_some())
         {
             return Some(26); // a common log stamp holds a blank
         }
@@ -144,7 +184,10 @@ fn list_end(rest: &[u8], after: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {
         let end = from + find_literal(rest.get(from..)?, after)?;
-        let goes_on = rest.get(..end)?.ends_with(b",") || rest.get(end..)?.starts_with(b" : ");
+        // an item follows, and no bracket or quote that the format has there
+        let item = rest.get(end + 1..).and_then(<[u8]>::first);
+        let comma = rest.get(..end)?.ends_with(b",") && !item.is_some_and(|b| b"[\"".contains(b));
+        let goes_on = comma || rest.get(end..)?.starts_with(b" : ");
         if !goes_on {
             return Some(end);
         }
@@ -159,8 +202,11 @@ fn find_literal(rest: &[u8], literal: &[u8]) -> Option<usize> {
         return memmem::find(rest, literal);
     }
     let (first, _) = literal.split_first()?;
-    memchr::memchr_iter(*first, rest)
-        .find(|at| rest.get(*at..).is_some_and(|text| match_literal(text, literal).is_some()))
+    memchr::memchr_iter(*first, rest).find(|at| {
+        // of a run of blanks only the first is tried, or a line of blanks would take for ever
+        let in_run = *first == b' ' && at.checked_sub(1).and_then(|at| rest.get(at)) == Some(&b' ');
+        !in_run && rest.get(*at..).is_some_and(|text| match_literal(text, literal).is_some())
+    })
 }
 
 /// How many bytes at the start of `text` a literal takes; `None` if it doesn't stand there.

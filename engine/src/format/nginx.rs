@@ -279,6 +279,48 @@ mod tests {
     }
 
     #[test]
+    fn what_a_client_writes_hides_and_forges_nothing() {
+        let read = |format: &str, line: &str| {
+            let format = compile(format, Escape::Backslash).unwrap();
+            let mut values = Values::default();
+            let record = format.scan(line.as_bytes(), &mut values).unwrap();
+            (record.logged_us, record.status, record.user.map(<[u8]>::to_vec))
+        };
+        let noon = 1_717_243_200_000_000;
+        assert_eq!(
+            read(r"$msec $remote_addr $request_time $status", "1717243200.000 203.0.113.9 0.1 200"),
+            (noon, Some(200), None)
+        );
+        assert_eq!(
+            read(
+                r#"$remote_addr - $remote_user [$time_iso8601] "$request" $status"#,
+                r#"192.0.2.1 - a [b [2024-06-01T12:00:00+00:00] "GET / HTTP/1.1" 200"#
+            ),
+            (noon, Some(200), Some(b"a [b".to_vec()))
+        );
+        assert_eq!(
+            read(
+                r#"$remote_addr $http_x_forwarded_for [$time_iso8601] "$request" $status"#,
+                r#"192.0.2.1 x, [2024-06-01T12:00:00+00:00] "GET / HTTP/1.1" 200"#
+            ),
+            (noon, Some(200), None)
+        );
+        for request in ["GET /a|1000000000.000|200 HTTP/1.1", "GET /a|1000000000.000|200"] {
+            let line = format!("192.0.2.1|ann|{request}|1717243200.000|404");
+            let format = "$remote_addr|$remote_user|$request|$msec|$status";
+            assert_eq!(read(format, &line), (noon, Some(404), Some(b"ann".to_vec())), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_blanks_takes_no_time() {
+        let format =
+            compile("$remote_addr - $remote_user [$time_local] $status", Escape::None).unwrap();
+        let line = [b"192.0.2.1".as_slice(), &vec![b' '; 1 << 20]].concat();
+        assert!(format.scan(&line, &mut Values::default()).is_err());
+    }
+
+    #[test]
     fn formats_that_tell_nothing_are_refused() {
         let error = |format| compile(format, Escape::Backslash).unwrap_err();
         assert_eq!(error("$remote_addr $status"), NginxError::NoTime);

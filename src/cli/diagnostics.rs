@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::report::escape;
+use shadowcap_engine::units::escape;
 
 /// Prints an error. Names of files in it may hold anything, so it is escaped.
 pub(crate) fn error(text: &str) {

@@ -67,6 +67,7 @@ impl Failure {
         match self {
             Self::Usage(_) | Self::Output { .. } => Exit::Usage,
             Self::Load(LoadError::Interrupted) => Exit::Interrupted,
+            Self::Load(LoadError::NoField { .. }) => Exit::Usage,
             Self::Load(_) | Self::System(_) => Exit::Input,
         }
     }

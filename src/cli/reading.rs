@@ -19,6 +19,7 @@ use shadowcap_engine::site::key::KeySpec;
 use shadowcap_engine::site::route::Route;
 
 use super::args::{FormatArg, InputArgs, KeyArgs, MachineArgs};
+use super::diagnostics;
 use super::exit::Failure;
 use super::memory;
 
@@ -183,6 +184,11 @@ fn log_format(text: &str, choice: Choice) -> Result<Choice, Failure> {
         let compiled = apache::compile(&format).map_err(|error| usage(&error))?;
         return Ok(given(choice, Format::ApacheCustom, compiled));
     }
+    if escape == Escape::None {
+        diagnostics::note(
+            "this log_format has escape=none: clients can write quotes and line ends into it, and forge fields",
+        );
+    }
     if format.trim_start().starts_with('{') {
         let fields = json::variables(&format);
         return Ok(Choice { format: Some(Format::NginxJson), family: None, fields, ..choice });
@@ -201,7 +207,8 @@ fn from_file(place: &str) -> Result<(String, Escape), Failure> {
         Some((file, name)) if !fs::exists(place).unwrap_or(false) => (file, Some(name)),
         _ => (place, None),
     };
-    let conf = fs::read_to_string(file)
+    let conf = fs::read(file)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .map_err(|error| Failure::Usage(format!("--log-format @{file}: {error}")))?;
     let directive = nginx::from_conf(&conf, name)
         .map_err(|error| Failure::Usage(format!("--log-format @{file}: {error}")))?;

@@ -10,7 +10,6 @@ use shadowcap_engine::site::route::Route;
 use shadowcap_engine::traffic::{NONE, Traffic};
 use shadowcap_engine::units::time::format_rfc3339;
 
-use super::escape;
 use super::mask::{mask, shorten};
 use super::model::{
     self, Companions, Example, Generator, Input, Key, Measure, Report, Seconds, Skipped, Source,
@@ -19,6 +18,7 @@ use super::model::{
 use super::number::{Bracketed, Thousandths};
 use super::pseudonym::Names;
 use super::warning::Warning;
+use shadowcap_engine::units::escape;
 
 /// What a report is made of.
 pub(crate) struct Material<'a> {

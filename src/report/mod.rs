@@ -2,7 +2,6 @@
 //! Writers read the model and nothing else.
 
 pub(crate) mod build;
-pub(crate) mod escape;
 pub(crate) mod json;
 mod mask;
 pub(crate) mod model;

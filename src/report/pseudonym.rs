@@ -1,7 +1,7 @@
 //! Names of clients in reports: pseudonyms that nobody can undo without the log, unless the user
 //! asks for the real ones.
 
-use super::escape;
+use shadowcap_engine::units::escape;
 
 /// Hex digits of a pseudonym.
 const DIGITS: usize = 12;

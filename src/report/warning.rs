@@ -8,9 +8,9 @@ use shadowcap_engine::format::skip::SkipReason;
 use shadowcap_engine::measure::proxies::Proxies;
 use shadowcap_engine::units::{span, time};
 
-use super::escape;
 use super::model;
 use super::number::{grouped, percent, plural};
+use shadowcap_engine::units::escape;
 
 /// The code of the warning that comes before everything else.
 pub(super) const TOO_MANY: &str = "SC100";

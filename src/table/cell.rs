@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use shadowcap_engine::ingest::cells::Cell;
+use shadowcap_engine::units::escape;
 use shadowcap_engine::units::time::format_rfc3339;
 
 /// A text cell's text.
@@ -56,10 +57,44 @@ fn without_leading_zeros(digits: &[u8]) -> &[u8] {
     &digits[keep..]
 }
 
-/// A JSON string.
+/// A JSON string. What a terminal would obey or hide is written as an escape of JSON, so it loses
+/// nothing and moves nothing.
 pub(super) fn quoted(text: &str, out: &mut Vec<u8>) {
-    // a vector takes every byte, and every text is a JSON string
-    let _ = serde_json::to_writer(out, text);
+    if !text.chars().any(escape::is_invisible) {
+        // a vector takes every byte, and every text is a JSON string
+        let _ = serde_json::to_writer(out, text);
+        return;
+    }
+    out.push(b'"');
+    for character in text.chars() {
+        if escape::is_invisible(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+            }
+            continue;
+        }
+        let mut one = Vec::new();
+        let _ = serde_json::to_writer(&mut one, &character);
+        out.extend_from_slice(&one[1..one.len() - 1]);
+    }
+    out.push(b'"');
+}
+
+/// A text for CSV: controls and what hides are written as `\xHH` too, and so is a first character that a
+/// spreadsheet would take for a formula.
+pub(super) fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (index, character) in text.chars().enumerate() {
+        let formula = index == 0 && "=+-@".contains(character);
+        if formula || character.is_control() || escape::is_invisible(character) {
+            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                let _ = write!(out, "\\x{byte:02X}");
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    out
 }
 
 /// A cell as plain text; `None` where it is missing.
@@ -89,5 +124,9 @@ mod tests {
         json(&Cell::List(list), &mut out);
         assert_eq!(out, b"[0.500,null,7,0]");
         assert_eq!(plain(&Cell::Bool(true)).unwrap(), "true");
+        let mut out = Vec::new();
+        quoted("a\u{202e}\u{9b}\"", &mut out);
+        assert_eq!(out, br#""a\u202e\u009b\"""#);
+        assert_eq!(harmless("=1+1\n\u{202e}"), r"\x3D1+1\x0A\xE2\x80\xAE");
     }
 }

@@ -1,7 +1,7 @@
 //! Rows as CSV (RFC 4180). The header is that of the first row.
 
 use csv::WriterBuilder;
-use shadowcap_engine::ingest::cells::{COLUMNS, Row};
+use shadowcap_engine::ingest::cells::{COLUMNS, Cell, Row};
 use shadowcap_engine::ingest::rows::RowSink;
 
 use super::{Columns, cell};
@@ -28,7 +28,11 @@ impl RowSink for Csv {
         if batch.names.is_empty() {
             batch.names = cells.iter().map(|(name, _)| (*name).to_owned()).collect();
         }
-        batch.rows.push(cells.into_iter().map(|(_, value)| cell::plain(value)).collect());
+        let text = |value: &Cell<'_>| match value {
+            Cell::Text(_) | Cell::List(_) => cell::plain(value).map(|text| cell::harmless(&text)),
+            _ => cell::plain(value),
+        };
+        batch.rows.push(cells.into_iter().map(|(_, value)| text(value)).collect());
     }
 }
 

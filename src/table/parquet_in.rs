@@ -10,7 +10,7 @@ use polars::prelude::{
     BooleanChunked, Column, DataType, Int64Chunked, ParallelStrategy, ParquetReader, PolarsResult,
     SerReader, StringChunked,
 };
-use shadowcap_engine::ingest::cells::{COLUMNS, Cell};
+use shadowcap_engine::ingest::cells::Cell;
 
 use super::cell;
 
@@ -44,8 +44,7 @@ impl ParquetLines {
         let mut reader = ParquetReader::new(File::open(path)?);
         let schema = reader.schema().map_err(broken)?;
         let has = |name: &str| schema.iter_names().any(|own| own.as_str() == name);
-        let columns: Vec<String> =
-            COLUMNS.iter().map(|(name, _)| (*name).to_owned()).filter(|name| has(name)).collect();
+        let columns = schema.iter_names().map(ToString::to_string).collect();
         if !["time", "logged", "client_ip", "malformed"].into_iter().all(has) {
             let text = "has not the columns time, logged, client_ip and malformed, as shadowcap convert writes them";
             return Err(io::Error::other(text));

@@ -68,7 +68,9 @@ pub fn compile(format: &str) -> Result<LogFormat, ApacheError> {
             let (first, second) = (last.name.clone(), directive.field.name);
             return Err(ApacheError::Adjacent { first, second });
         }
-        layout.stamps_end |= directive.end_of_request;
+        if directive.end_of_request {
+            directive.field.role = Role::LoggedEnd;
+        }
         pieces.push(Piece::Field(layout.fields.len()));
         directive.field.name = unique(&layout, &directive.field.name);
         layout.fields.push(directive.field);
@@ -79,8 +81,19 @@ pub fn compile(format: &str) -> Result<LogFormat, ApacheError> {
     if !rest.is_empty() {
         pieces.push(Piece::Literal(rest.as_bytes().to_vec()));
     }
+    forget_ends(&mut layout);
     check(&layout)?;
     Ok(LogFormat::new(layout, pieces))
+}
+
+/// Of a stamp of the beginning and one of the end, the beginning is the arrival; with the end alone,
+/// the duration leads back to it.
+fn forget_ends(layout: &mut Layout) {
+    let begins = layout.fields.iter().any(|field| matches!(field.role, Role::Logged(_)));
+    layout.stamps_end = !begins;
+    for field in layout.fields.iter_mut().filter(|field| field.role == Role::LoggedEnd) {
+        field.role = if begins { Role::Extra } else { Role::Logged(1) };
+    }
 }
 
 /// The same directive may stand twice; its columns then have different names.
@@ -221,6 +234,20 @@ mod tests {
         assert_eq!((record.duration_us, record.arrival_us), (Some(1_500), record.logged_us));
         let cookie = format.layout.position("cookie_uid").unwrap();
         assert_eq!(values.get(cookie), Some(b"u7".as_slice()));
+    }
+
+    #[test]
+    fn the_beginning_is_the_arrival_and_of_the_end_the_duration_is_taken() {
+        let arrival = |format: &str, line: &str| {
+            let format = compile(format).unwrap();
+            format.scan(line.as_bytes(), &mut Values::default()).unwrap().arrival_us
+        };
+        let both = "%h %{begin:usec}t %{end:msec}t %D";
+        let line = "192.0.2.1 1717243200000000 1717243205000 5000000";
+        assert_eq!(arrival(both, line), 1_717_243_200_000_000);
+        let end = arrival("%h %{end:msec}t %D", "192.0.2.1 1717243205000 5000000");
+        assert_eq!(end, 1_717_243_200_000_000);
+        assert_eq!(arrival("%h %{usec}t %D", "192.0.2.1 1717243200000000 5"), end);
     }
 
     #[test]

@@ -11,7 +11,10 @@ use super::skip::SkipReason;
 pub struct Columns {
     /// What the columns mean.
     pub layout: Layout,
-    separator: u8,
+    /// For each column the field it is, if it is one.
+    slots: Vec<Option<usize>>,
+    /// What parts the columns.
+    pub separator: u8,
     header: Vec<u8>,
 }
 
@@ -28,14 +31,15 @@ impl Columns {
             .map(|name| String::from_utf8_lossy(name).trim().to_owned())
             .collect();
         let mapping = Mapping::new(&names, given);
+        let slots = names.iter().map(|name| mapping.slot(name.as_bytes())).collect();
         mapping.suffices().then(|| Self {
+            slots,
             layout: Layout {
                 escape: if mapping.layout.is_read_back() {
                     Escape::ConvertedCsv
                 } else {
                     Escape::Csv
                 },
-                stamps_end: false,
                 ..mapping.layout
             },
             separator,
@@ -56,9 +60,12 @@ impl Columns {
             return Err(SkipReason::Header);
         }
         let mut count = 0;
-        for (index, value) in (Fields { rest: Some(line), separator: self.separator }).enumerate() {
-            values.set(index, value);
-            count = index + 1;
+        let fields = Fields { rest: Some(line), separator: self.separator };
+        for (slot, value) in self.slots.iter().zip(fields) {
+            if let Some(slot) = slot {
+                values.set(*slot, value);
+            }
+            count += 1;
         }
         if count < 2 {
             return Err(SkipReason::BadShape);
@@ -67,26 +74,40 @@ impl Columns {
     }
 }
 
-/// Where the first record of `text` ends: the first line end outside quotes.
-pub fn record_end(text: &[u8]) -> Option<usize> {
-    let mut quoted = false;
-    memchr::memchr2_iter(b'"', b'\n', text).find(|at| {
-        let quote = text.get(*at) == Some(&b'"');
-        quoted ^= quote;
-        !quote && !quoted
-    })
+/// Where the first record of `text` ends: the first line end outside quoted fields. A field is quoted
+/// only if it begins with a quote.
+pub fn record_end(text: &[u8], separator: u8) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += quoted_length(text.get(at..)?)?;
+        at += memchr::memchr2(separator, b'\n', text.get(at..)?)?;
+        if text.get(at) == Some(&b'\n') {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
+
+/// The length of the quoted part that `field` begins with; 0 if it doesn't. `None` if it doesn't end.
+fn quoted_length(field: &[u8]) -> Option<usize> {
+    let Some(inner) = field.strip_prefix(b"\"") else { return Some(0) };
+    let mut at = 0;
+    loop {
+        let quote = at + memchr::memchr(b'"', inner.get(at..)?)?;
+        if inner.get(quote + 1) != Some(&b'"') {
+            return Some(quote + 2);
+        }
+        at = quote + 2;
+    }
 }
 
 /// Where the last record of `text` that ends inside it ends. `text` begins at a record.
-pub fn last_record_end(text: &[u8]) -> Option<usize> {
-    let mut quoted = false;
+pub fn last_record_end(text: &[u8], separator: u8) -> Option<usize> {
     let mut last = None;
-    for at in memchr::memchr2_iter(b'"', b'\n', text) {
-        if text.get(at) == Some(&b'"') {
-            quoted = !quoted;
-        } else if !quoted {
-            last = Some(at);
-        }
+    let mut from = 0;
+    while let Some(end) = text.get(from..).and_then(|rest| record_end(rest, separator)) {
+        last = Some(from + end);
+        from += end + 1;
     }
     last
 }
@@ -102,18 +123,7 @@ impl<'a> Iterator for Fields<'a> {
 
     fn next(&mut self) -> Option<&'a [u8]> {
         let text = self.rest?;
-        let end = if let Some(inner) = text.strip_prefix(b"\"") {
-            let mut at = 0;
-            loop {
-                match memchr::memchr(b'"', inner.get(at..)?) {
-                    Some(quote) if inner.get(at + quote + 1) == Some(&b'"') => at += quote + 2,
-                    Some(quote) => break at + quote + 2,
-                    None => break text.len(),
-                }
-            }
-        } else {
-            0
-        };
+        let end = quoted_length(text).unwrap_or(text.len());
         let behind = text.get(end..).unwrap_or_default();
         let (end, rest) = match memchr::memchr(self.separator, behind) {
             Some(at) => (end + at, text.get(end + at + 1..)),
@@ -149,7 +159,8 @@ mod tests {
 
     #[test]
     fn records_end_outside_quotes() {
-        assert_eq!(record_end(b"a,\"b\nc\"\nd\n"), Some(7));
-        assert_eq!(last_record_end(b"a\nb,\"c\nd\ne"), Some(1));
+        assert_eq!(record_end(b"a,\"b\nc\"\nd\n", b','), Some(7));
+        assert_eq!(record_end(b"a\"b,c\nd\"\n", b','), Some(5));
+        assert_eq!(last_record_end(b"a\nb,\"c\nd\ne", b','), Some(1));
     }
 }

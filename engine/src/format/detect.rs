@@ -1,6 +1,7 @@
 //! Chooses a file's format: first a scanner, from its first block; then, for the combined family, its
 //! exact name, from what the whole file held.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::csv::Columns;
@@ -105,21 +106,37 @@ pub fn choose(head: &[u8], choice: &Choice) -> Result<Scanner, Foreign> {
     if let Some(scanner) = given(head, choice)? {
         return Ok(scanner);
     }
+    let lines = || head.split(|byte| *byte == b'\n').map(without_marks);
+    // a header says what all that follows is, whatever the cells of it look like
+    let first = lines().find(|line| !line.is_empty()).unwrap_or_default();
+    if !first.starts_with(b"{")
+        && let Some(columns) = Columns::new(first, &choice.fields)
+    {
+        return Ok(Scanner::Csv(columns));
+    }
+    let mut mapping = None;
     let mut named = None;
     let mut content = false;
-    for line in head.split(|byte| *byte == b'\n') {
-        let line = without_marks(line);
-        if let Some(scanner) = of_line(head, line, &choice.fields)
-            .or_else(|| wrap::unwrap(line).and_then(|inner| of_line(head, &inner, &choice.fields)))
-        {
-            return Ok(scanner);
+    for line in lines() {
+        let inner = wrap::unwrap(line);
+        for text in std::iter::once(line).chain(inner.as_deref()) {
+            if text.starts_with(b"{") {
+                // of all objects, so made once
+                let mapping =
+                    mapping.get_or_insert_with(|| json_mapping(head, &choice.fields).ok());
+                let read =
+                    |mapping: &&mut Mapping| mapping.scan(text, &mut Values::default()).is_ok();
+                if let Some(mapping) = mapping.as_mut().filter(read) {
+                    let own = choice.fields.is_empty() && !mapping.layout.is_read_back();
+                    let format = if own { Format::NginxJson } else { Format::Jsonl };
+                    return Ok(Scanner::Json(format, mapping.clone()));
+                }
+            } else if let Some(scanner) = plain(text) {
+                return Ok(scanner);
+            }
         }
         named = named.or_else(|| foreign::recognise_line(line));
         content |= !line.is_empty() && !line.starts_with(b"#");
-    }
-    let first = head.split(|byte| *byte == b'\n').map(without_marks).find(|line| !line.is_empty());
-    if let Some(columns) = first.and_then(|line| Columns::new(line, &choice.fields)) {
-        return Ok(Scanner::Csv(columns));
     }
     match named {
         Some(foreign) => Err(foreign),
@@ -163,33 +180,23 @@ fn given(head: &[u8], choice: &Choice) -> Result<Option<Scanner>, Foreign> {
     }
 }
 
-/// The scanner that reads this line, if one does.
-fn of_line(head: &[u8], line: &[u8], fields: &[(String, String)]) -> Option<Scanner> {
-    let mut values = Values::default();
-    if !line.starts_with(b"{") {
-        let plain = [
-            Scanner::Combined,
-            Scanner::balancer(Balancer::Alb),
-            Scanner::balancer(Balancer::Classic),
-        ];
-        return plain
-            .into_iter()
-            .find(|scanner| scanner.scan(line, &mut Values::default()).is_ok());
-    }
-    let mapping = json_mapping(head, fields).ok()?;
-    mapping.scan(line, &mut values).ok()?;
-    let own = fields.is_empty() && !mapping.layout.is_read_back();
-    let format = if own { Format::NginxJson } else { Format::Jsonl };
-    Some(Scanner::Json(format, mapping))
+/// The scanner that reads this line, if one does that needs no names.
+fn plain(line: &[u8]) -> Option<Scanner> {
+    let scanners =
+        [Scanner::Combined, Scanner::balancer(Balancer::Alb), Scanner::balancer(Balancer::Classic)];
+    scanners.into_iter().find(|scanner| scanner.scan(line, &mut Values::default()).is_ok())
 }
 
 /// A mapping of all names that the first objects have.
 fn json_mapping(head: &[u8], fields: &[(String, String)]) -> Result<Mapping, Foreign> {
+    let mut seen = BTreeSet::new();
     let mut all: Vec<String> = Vec::new();
-    let objects = head.split(|byte| *byte == b'\n').filter_map(json::names);
-    for names in objects.take(JSON_SAMPLE) {
-        for name in names {
-            if !all.contains(&name) {
+    let lines = head.split(|byte| *byte == b'\n').map(without_marks);
+    for line in lines.filter(|line| line.ends_with(b"}") || line.contains(&b'{')).take(JSON_SAMPLE)
+    {
+        let inner = wrap::unwrap(line);
+        for name in json::names(inner.as_deref().unwrap_or(line)).unwrap_or_default() {
+            if seen.insert(name.clone()) {
                 all.push(name);
             }
         }
@@ -327,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_told_by_the_first_line_that_can_be_read() {
+    fn a_file_is_told_by_its_header_or_the_first_line_that_can_be_read() {
         assert_eq!(
             format_of(&format!("# comment\n\n{}{LINE}\n", "junk\n".repeat(2_000))),
             Ok(None)
@@ -343,6 +350,15 @@ mod tests {
             format_of("time,client_ip,status\n2024-06-01T12:00:00Z,192.0.2.1,200\n"),
             Ok(Some(Format::Csv))
         );
+        let forged =
+            format!("time,client_ip,path\n2024-06-01T12:00:00Z,192.0.2.1,\"/\n{LINE}\n\"\n");
+        assert_eq!(format_of(&forged), Ok(Some(Format::Csv)));
+        let docker = format!(
+            r#"{{"log":{}}}"#,
+            r#""{\"time\":\"2024-06-01T12:00:00Z\",\"ip\":\"192.0.2.1\"}\n","stream":"stdout""#
+        );
+        assert_eq!(format_of(&docker), Ok(Some(Format::NginxJson)));
+        assert_eq!(format_of(&"{\n".repeat(200_000)), Err(Foreign::Unknown));
         let alb = "http 2024-06-01T12:00:00.1Z app/lb/0 192.0.2.1:9 - -1 -1 -1 502 - 3 6 \"GET http://a:80/ HTTP/1.1\"";
         assert_eq!(format_of(alb), Ok(Some(Format::Alb)));
     }

@@ -28,6 +28,8 @@ pub enum Role {
     User,
     /// The log's stamp in any form; `1` where it is finer than others of the line.
     Logged(u8),
+    /// A stamp of the end, while a format is compiled and may have one of the beginning too.
+    LoggedEnd,
     /// The log's stamp as `convert` wrote it, always with 6 decimals.
     LoggedBack,
     /// The instant of arrival.
@@ -54,6 +56,8 @@ pub enum Role {
     Bytes(u8),
     /// Duration in units of so many microseconds.
     Duration(u32),
+    /// Duration in seconds, if it is written with decimals: else its unit is unknown.
+    Seconds,
     /// Referer header.
     Referer,
     /// User-Agent header.
@@ -161,6 +165,11 @@ impl Layout {
         matches!(self.escape, Escape::Converted | Escape::ConvertedCsv)
     }
 
+    /// A field's value; `None` for what its writer writes where there is none.
+    fn present<'a>(&self, value: &'a [u8]) -> Option<&'a [u8]> {
+        if self.is_read_back() { (!value.is_empty()).then_some(value) } else { present(value) }
+    }
+
     /// The field of this name.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name == name)
@@ -175,7 +184,7 @@ impl Layout {
         let mut parts = Parts::default();
         for (index, field) in self.fields.iter().enumerate() {
             if let Some(value) = values.get(index) {
-                parts.take(field.role, value)?;
+                parts.take(field.role, value, self)?;
             }
         }
         parts.finish(self)
@@ -211,7 +220,8 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn take(&mut self, role: Role, value: &'a [u8]) -> Result<(), SkipReason> {
+    fn take(&mut self, role: Role, value: &'a [u8], layout: &Layout) -> Result<(), SkipReason> {
+        let present = |value: &'a [u8]| layout.present(value);
         match role {
             Role::Extra => {}
             Role::Client => self.client = self.client.or(present(value)),
@@ -220,7 +230,7 @@ impl<'a> Parts<'a> {
                 self.client = Some(address);
                 self.client_port = port;
             }
-            Role::Logged(rank) => self.stamp(rank, value)?,
+            Role::Logged(rank) => self.stamp(rank, &layout.escape.undo(value))?,
             Role::LoggedBack => {
                 let stamp = stamp::iso(value).ok_or(SkipReason::BadTime)?;
                 let decimals = match stamp.instant_us {
@@ -235,16 +245,19 @@ impl<'a> Parts<'a> {
             Role::Duration(unit_us) => {
                 self.duration_us = duration(value, unit_us).or(self.duration_us);
             }
+            Role::Seconds if value.contains(&b'.') => {
+                self.duration_us = self.duration_us.or(duration(value, 1_000_000));
+            }
             Role::ClientPort => self.client_port = small(value),
             Role::Port => self.port = small(value),
             Role::Status => self.status = small(value),
-            _ => self.text(role, value),
+            _ => self.text(role, value, present(value)),
         }
         Ok(())
     }
 
-    fn text(&mut self, role: Role, value: &'a [u8]) {
-        let Some(value) = present(value) else {
+    fn text(&mut self, role: Role, value: &'a [u8], present: Option<&'a [u8]>) {
+        let Some(value) = present else {
             if role == Role::Request {
                 self.line = self.line.or(Some(value));
             }

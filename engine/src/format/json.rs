@@ -2,7 +2,9 @@
 //! with a mapping of names. The reader works on bytes and forgives what nginx can't avoid: values that
 //! were not quoted and turned out to be empty, `-` or a list; bytes that are no UTF-8.
 
-use super::fields::{Field, Kind, Layout, Role, Values};
+use std::collections::BTreeSet;
+
+use super::fields::{Field, Kind, Layout, MAX_FIELDS, Role, Values};
 use super::nginx;
 use super::record::{Escape, Record};
 use super::skip::SkipReason;
@@ -17,7 +19,7 @@ pub struct Mapping {
 }
 
 /// Names that are understood besides nginx's variables, with what they mean.
-const SYNONYMS: [(&str, &str); 44] = [
+const SYNONYMS: [(&str, &str); 42] = [
     ("time", "time_iso8601"),
     ("ts", "time_iso8601"),
     ("@timestamp", "time_iso8601"),
@@ -54,8 +56,6 @@ const SYNONYMS: [(&str, &str); 44] = [
     ("bytes", "body_bytes_sent"),
     ("size", "body_bytes_sent"),
     ("response_size", "body_bytes_sent"),
-    ("duration", "request_time"),
-    ("response_time", "request_time"),
     ("referer", "http_referer"),
     ("referrer", "http_referer"),
     ("user_agent", "http_user_agent"),
@@ -64,15 +64,26 @@ const SYNONYMS: [(&str, &str); 44] = [
     ("xff", "http_x_forwarded_for"),
 ];
 
-/// Names of durations in other units than seconds.
-const DURATIONS: [(&str, u32); 6] = [
-    ("duration_ms", 1_000),
-    ("request_time_ms", 1_000),
-    ("response_time_ms", 1_000),
-    ("latency_ms", 1_000),
-    ("duration_us", 1),
-    ("duration_ns", 0),
+/// Names of durations besides `request_time`. Without a unit in the name, a whole number may be milli-
+/// or nanoseconds, so only one with decimals is taken, for seconds.
+const DURATIONS: [(&str, Role); 7] = [
+    ("duration", Role::Seconds),
+    ("response_time", Role::Seconds),
+    ("duration_ms", Role::Duration(1_000)),
+    ("request_time_ms", Role::Duration(1_000)),
+    ("response_time_ms", Role::Duration(1_000)),
+    ("latency_ms", Role::Duration(1_000)),
+    ("duration_us", Role::Duration(1)),
 ];
+
+/// The rank of a stamp that the user named.
+const GIVEN: u8 = 9;
+
+fn same_role(a: Role, b: Role) -> bool {
+    let times = matches!(a, Role::Logged(_)) && matches!(b, Role::Logged(_));
+    let durations = matches!(a, Role::Duration(_)) && matches!(b, Role::Duration(_));
+    times || durations || (a == b && a != Role::Extra)
+}
 
 /// The field that an object's name stands for.
 pub fn field_of(name: &str) -> Field {
@@ -80,9 +91,8 @@ pub fn field_of(name: &str) -> Field {
     if lower == "logged" {
         return Field::new("logged", Role::Logged(0), Kind::Text);
     }
-    if let Some((_, unit_us)) = DURATIONS.iter().find(|(known, unit)| *known == lower && *unit > 0)
-    {
-        return Field::new("duration", Role::Duration(*unit_us), Kind::Decimal);
+    if let Some((_, role)) = DURATIONS.iter().find(|(known, _)| *known == lower) {
+        return Field::new("duration", *role, Kind::Decimal);
     }
     let variable =
         SYNONYMS.iter().find(|(known, _)| *known == lower).map_or(lower.as_str(), |(_, var)| var);
@@ -94,27 +104,39 @@ impl Mapping {
     /// A mapping for objects with these names; `given` names win: (field as known here, name in the
     /// object).
     pub fn new(names: &[String], given: &[(String, String)]) -> Self {
-        let mut layout = Layout { fields: Vec::new(), escape: Escape::Json, stamps_end: true };
-        let mut own = Vec::new();
-        for name in names.iter().take(super::fields::MAX_FIELDS) {
+        let mut fields: Vec<(Field, String)> = Vec::new();
+        for name in names {
             let said = given.iter().find(|(_, column)| column == name);
-            let mut field = match said {
-                Some((known, _)) => field_of(known),
-                None => field_of(name),
+            let field = match said {
+                Some((known, _)) => {
+                    let field = field_of(known);
+                    let time = matches!(field.role, Role::Logged(_));
+                    // what is said wins over finer stamps that the log has too
+                    if time { Field { role: Role::Logged(GIVEN), ..field } } else { field }
+                }
+                None => {
+                    let field = field_of(name);
+                    let replaced =
+                        given.iter().any(|(known, _)| same_role(field_of(known).role, field.role));
+                    if replaced { Field::new(name, Role::Extra, Kind::Text) } else { field }
+                }
             };
-            let replaced = given.iter().any(|(known, column)| {
-                column != name && field_of(known).role == field.role && field.role != Role::Extra
-            });
-            if replaced {
-                field = Field::new(name, Role::Extra, Kind::Text);
-            }
-            layout.fields.push(field);
-            own.push(name.clone());
+            fields.push((field, name.clone()));
         }
+        // those that analysis needs come first: a line may have more fields than there is room for
+        fields.sort_by_key(|(field, _)| field.role == Role::Extra);
+        fields.truncate(MAX_FIELDS);
+        let (fields, own): (Vec<Field>, Vec<String>) = fields.into_iter().unzip();
+        let mut layout = Layout { fields, escape: Escape::Json, stamps_end: true };
         if ["time", "logged", "client_ip", "malformed"].iter().all(|n| own.iter().any(|o| o == n)) {
             layout.read_back();
         }
         Self { layout, names: own }
+    }
+
+    /// The field that a name is.
+    pub fn slot(&self, name: &[u8]) -> Option<usize> {
+        self.names.iter().position(|own| own.as_bytes() == name)
     }
 
     /// Whether objects with these names tell when and who.
@@ -137,9 +159,16 @@ impl Mapping {
         let body = line.get(start..).ok_or(SkipReason::BadShape)?;
         let mut members = Members::new(body).ok_or(SkipReason::BadShape)?;
         for (name, value) in members.by_ref() {
-            if let Some(index) = self.names.iter().position(|own| own.as_bytes() == name) {
-                values.set(index, value.text());
+            let Some(index) = self.slot(name) else { continue };
+            if self.layout.is_read_back() && value == Value::Bare(b"null") {
+                continue;
             }
+            // a name that stands twice may be the client's, where the writer doesn't escape
+            let needed = self.layout.fields.get(index).is_some_and(|f| f.role != Role::Extra);
+            if needed && values.get(index).is_some() {
+                return Err(SkipReason::BadShape);
+            }
+            values.set(index, value.text());
         }
         if !members.ended_well {
             return Err(SkipReason::BadShape);
@@ -152,11 +181,11 @@ impl Mapping {
 pub fn names(line: &[u8]) -> Option<Vec<String>> {
     let start = memchr::memchr(b'{', line)?;
     let mut members = Members::new(line.get(start..)?)?;
+    let mut seen = BTreeSet::new();
     let mut names: Vec<String> = Vec::new();
     for (name, _) in members.by_ref() {
-        let name = String::from_utf8_lossy(name).into_owned();
-        if !names.contains(&name) {
-            names.push(name);
+        if seen.insert(name) {
+            names.push(String::from_utf8_lossy(name).into_owned());
         }
     }
     members.ended_well.then_some(names)
@@ -261,23 +290,11 @@ fn nested(text: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = 0;
     loop {
-        let next =
-            at + memchr::memchr3(b'"', b'{', b'}', text.get(at..)?).unwrap_or(usize::MAX - at);
-        let list = at
-            + text
-                .get(at..)?
-                .iter()
-                .position(|b| matches!(b, b'[' | b']'))
-                .unwrap_or(usize::MAX - at);
-        at = next.min(list);
         match text.get(at)? {
-            b'"' => {
-                let inner = text.get(at + 1..)?;
-                at += 2 + super::text::closing_quote(inner, 0)?;
-                continue;
-            }
+            b'"' => at += 1 + super::text::closing_quote(text.get(at + 1..)?, 0)?,
             b'{' | b'[' => depth += 1,
-            _ => depth -= 1,
+            b'}' | b']' => depth = depth.checked_sub(1)?,
+            _ => {}
         }
         at += 1;
         if depth == 0 {
@@ -345,6 +362,31 @@ mod tests {
             variables(format),
             [pair("msec", "t"), pair("remote_addr", "who"), pair("status", "n")]
         );
+    }
+
+    #[test]
+    fn a_name_that_stands_twice_is_not_believed_and_depth_costs_no_time() {
+        let names = names(br#"{"time":1,"remote_addr":1,"x":1}"#).unwrap();
+        let mapping = Mapping::new(&names, &[]);
+        let read = |line: &str| mapping.scan(line.as_bytes(), &mut Values::default()).err();
+        let twice = r#"{"time":"2024-06-01T12:00:00Z","remote_addr":"192.0.2.1","x":"","remote_addr":"6.6.6.6"}"#;
+        assert_eq!(read(twice), Some(SkipReason::BadShape));
+        for deep in ["[".repeat(1 << 20), format!("{{{}", r#""":"","#.repeat(1 << 17))] {
+            assert_eq!(read(&format!(r#"{{"x":{deep}"#)), Some(SkipReason::BadShape));
+        }
+    }
+
+    #[test]
+    fn durations_without_a_unit_need_decimals() {
+        let names = ["time", "ip", "Duration"].map(str::to_owned);
+        let mapping = Mapping::new(&names, &[]);
+        let duration = |value: &str| {
+            let line =
+                format!(r#"{{"time":"2024-06-01T12:00:00Z","ip":"192.0.2.1","Duration":{value}}}"#);
+            mapping.scan(line.as_bytes(), &mut Values::default()).unwrap().duration_us
+        };
+        assert_eq!(duration("1234567"), None);
+        assert_eq!(duration("0.250"), Some(250_000));
     }
 
     #[test]

@@ -89,14 +89,25 @@ impl Scanner {
     pub fn knows_arrival(&self) -> bool {
         self.layout().is_none_or(|layout| {
             !layout.stamps_end
-                || layout.fields.iter().any(|f| matches!(f.role, Role::Duration(_) | Role::Arrival))
+                || layout
+                    .fields
+                    .iter()
+                    .any(|f| matches!(f.role, Role::Duration(_) | Role::Seconds | Role::Arrival))
         })
+    }
+
+    /// Where the last whole record of a block ends.
+    pub fn last_record_end(&self, block: &[u8]) -> Option<usize> {
+        match self {
+            Self::Csv(columns) => csv::last_record_end(block, columns.separator),
+            _ => memchr::memrchr(b'\n', block),
+        }
     }
 
     /// Where the first record of a block ends, and whether a line end stands there.
     pub fn record_end(&self, block: &[u8]) -> Option<usize> {
         match self {
-            Self::Csv(_) => csv::record_end(block),
+            Self::Csv(columns) => csv::record_end(block, columns.separator),
             _ => memchr::memchr(b'\n', block),
         }
     }

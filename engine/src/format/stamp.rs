@@ -152,7 +152,7 @@ pub fn epoch(text: &[u8]) -> Option<Stamp> {
         Some(Stamp { instant_us: value / divide * multiply, decimals })
     };
     match whole {
-        1..=10 => seconds(text),
+        9..=10 => seconds(text),
         12 | 13 => scaled(1, 1_000, 3),
         15 | 16 => scaled(1, 1, 6),
         18 | 19 => scaled(1_000, 1, 6),

@@ -166,10 +166,24 @@ impl<'a> Context<'a> {
         ];
         let mut more: Vec<(Cow<'a, str>, Cell<'a>)> =
             MORE_COLUMNS.iter().map(|name| Cow::Borrowed(*name)).zip(cells).collect();
+        let fixed = more.len();
         let extra = layout.into_iter().flat_map(|layout| layout.fields.iter().enumerate());
         for (index, field) in extra.filter(|(_, field)| field.role == Role::Extra) {
             // a column in every row, so that the first tells them all
             self.extra(field, values.get(index).unwrap_or(b"-"), &mut more);
+        }
+        for at in fixed..more.len() {
+            let (before, rest) = more.split_at_mut(at);
+            let taken = |name: &str| {
+                COLUMNS.iter().any(|(known, _)| *known == name)
+                    || before.iter().any(|(known, _)| known == name)
+            };
+            if let Some((name, _)) = rest.first_mut()
+                && taken(name)
+            {
+                let free = (2_u32..).map(|n| format!("{name}_{n}")).find(|name| !taken(name));
+                *name = Cow::Owned(free.unwrap_or_default());
+            }
         }
         more
     }

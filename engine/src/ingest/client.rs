@@ -29,10 +29,14 @@ impl ClientRule {
     /// The client of a record; `field` is the value of the rule's field. The address the connection
     /// came from stays where the header doesn't tell, as nginx leaves it.
     pub fn client<'a>(&self, record: &Record<'a>, field: Option<&[u8]>) -> Client<'a> {
-        let list = field.or(record.forwarded);
+        let list = if self.field.is_some() { field } else { record.forwarded };
         let entries = list.unwrap_or_default().rsplit(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-        let parse =
-            |entry: &[u8]| Address::parse(entry).or_else(|| Address::parse(split_port(entry).0));
+        let parse = |entry: &[u8]| {
+            // a list that was converted is JSON
+            let bare: Vec<u8> = entry.iter().copied().filter(|b| !b"\\\"".contains(b)).collect();
+            let bare = without_list_brackets(&bare);
+            Address::parse(bare).or_else(|| Address::parse(split_port(bare).0))
+        };
         match &self.pick {
             Pick::Hop(hop) => {
                 let mut entries = entries.skip(hop.saturating_sub(1));
@@ -55,6 +59,16 @@ impl ClientRule {
                 client
             }
         }
+    }
+}
+
+/// An entry of a JSON list without the brackets of the list; those of `[2001:db8::1]:443` stay.
+fn without_list_brackets(entry: &[u8]) -> &[u8] {
+    match (entry.strip_prefix(b"["), entry.strip_suffix(b"]")) {
+        (Some(inner), None) if !inner.contains(&b']') => inner,
+        (None, Some(inner)) => inner,
+        (Some(_), Some(_)) => entry.get(1..entry.len() - 1).unwrap_or(entry),
+        _ => entry,
     }
 }
 
@@ -84,6 +98,8 @@ mod tests {
             ("10.0.0.9", "203.0.113.1, unknown, 10.1.1.1", "10.1.1.1"),
             ("10.0.0.9", "203.0.113.1:5555", "203.0.113.1"),
             ("10.0.0.9", "[2001:db8::1]:443", "2001:db8::1"),
+            ("10.0.0.9", r#"[\"203.0.113.1\",\"192.0.2.77\"]"#, "192.0.2.77"),
+            ("10.0.0.9", r#"[\"192.0.2.77\"]"#, "192.0.2.77"),
             ("10.0.0.9", "-", "10.0.0.9"),
             ("192.0.2.1", "203.0.113.195", "192.0.2.1"),
             ("unix:", "203.0.113.195", "203.0.113.195"),

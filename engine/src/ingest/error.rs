@@ -41,6 +41,14 @@ pub enum LoadError {
         /// Requests that would fit.
         fits: u64,
     },
+    /// The field that names clients is in none of the logs.
+    #[error("--client-ip {field}: no log read has that field{hint}")]
+    NoField {
+        /// The field.
+        field: String,
+        /// What to do.
+        hint: &'static str,
+    },
     /// The user interrupted.
     #[error("interrupted")]
     Interrupted,

@@ -5,7 +5,6 @@ use std::io::Read;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-use crate::format::csv::last_record_end;
 use crate::format::detect::{Choice, choose};
 use crate::format::foreign::Foreign;
 use crate::format::scanner::Scanner;
@@ -90,8 +89,29 @@ pub fn load(
         workers.push(worker);
         blocks.extend(parsed);
     }
+    check_client_field(&sources, &options.projection)?;
     let traffic = assemble(workers, blocks, &mut sources, &options.projection, &options.choice);
     Ok((traffic, Summary { sources, repeated: found.repeated, unusable: found.unusable }))
+}
+
+/// A field that names clients must be in some log, or nothing would be told apart by it.
+fn check_client_field(sources: &[SourceSummary], projection: &Projection) -> Result<(), LoadError> {
+    let field = projection.client.as_ref().and_then(|rule| rule.field.as_deref());
+    let Some(field) = field else { return Ok(()) };
+    let read = sources.iter().filter(|source| source.bytes > 0 && source.foreign.is_none());
+    let has = |source: &SourceSummary| {
+        source.scanner.layout().is_some_and(|layout| layout.position(field).is_some())
+    };
+    let (mut any, mut found) = (false, false);
+    for source in read {
+        any = true;
+        found |= has(source);
+    }
+    if any && !found {
+        let hint = "; give a field of the log_format, as it is named there without $";
+        return Err(LoadError::NoField { field: field.to_owned(), hint });
+    }
+    Ok(())
 }
 
 /// What a worker brings home.
@@ -287,9 +307,8 @@ impl<'p> Job<'p> {
                 Ok(scanner) => slot.scanner = Arc::new(scanner.stored_as(input.opener.is_some())),
                 Err(foreign) => slot.foreign = Some(foreign).filter(|_| !head.is_empty()),
             }
-            if matches!(*slot.scanner, Scanner::Csv(_)) {
-                blocks.cut_at(last_record_end);
-            }
+            let scanner = Arc::clone(&slot.scanner);
+            blocks.cut_at(Box::new(move |block| scanner.last_record_end(block)));
         }
         let cut = blocks.next_block(block);
         let index = *next;

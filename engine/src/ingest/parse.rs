@@ -227,7 +227,9 @@ fn second_look(
             done => return done,
         }
     }
-    let foreign = foreign::recognise_line(trimmed).is_some();
+    let other = !matches!(scanner, Scanner::Combined)
+        && Scanner::Combined.scan(trimmed, &mut Values::default()).is_ok();
+    let foreign = other || foreign::recognise_line(trimmed).is_some();
     Err(if foreign { SkipReason::OtherFormat } else { reason })
 }
 

@@ -2,6 +2,7 @@
 //! `convert` writes. Nothing is kept and nothing is masked.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -21,7 +22,7 @@ use super::source::blocks::{Blocks, Cut};
 use super::source::decode;
 use super::source::discover::{Found, Input};
 use super::source::tap::Tap;
-use super::summary::Skips;
+use super::summary::{Damage, Skips};
 
 /// Takes rows, several blocks at a time, then what was made of each block, in order.
 pub trait RowSink: Sync {
@@ -38,8 +39,12 @@ pub struct RowSummary {
     pub requests: u64,
     /// Lines that aren't.
     pub skips: Skips,
+    /// The first skipped line of each reason: the file it is in.
+    pub first_skipped: Vec<(SkipReason, String)>,
     /// Files left out, with what they are.
     pub left_out: Vec<(String, &'static str)>,
+    /// Files that break off, with where and why.
+    pub damaged: Vec<(String, Damage)>,
 }
 
 /// Reads all inputs in the order of their names, giving each block's batch to `write` in order.
@@ -66,6 +71,9 @@ pub fn rows<S: RowSink, E: From<LoadError>>(
         loop {
             let blocks = source.next_blocks(options, watch)?;
             if blocks.is_empty() {
+                if let Some(damage) = source.damage()? {
+                    summary.damaged.push((input.name.clone(), damage));
+                }
                 break;
             }
             let job = BlockJob { options, all_columns, input, scanner: &source.scanner, sink };
@@ -73,6 +81,12 @@ pub fn rows<S: RowSink, E: From<LoadError>>(
                 blocks.par_iter().map(|block| job.run(block)).collect();
             for ((batch, requests, skips), block) in done.into_iter().zip(&blocks) {
                 summary.requests += requests;
+                for reason in SkipReason::ALL {
+                    let new = skips.of(reason).count > 0 && summary.skips.of(reason).count == 0;
+                    if new {
+                        summary.first_skipped.push((reason, input.name.clone()));
+                    }
+                }
                 summary.skips.append(skips, block.first_line);
                 write(batch)?;
             }
@@ -87,7 +101,7 @@ struct Source<'i> {
     tap: Tap,
     reported: u64,
     blocks: Blocks<Box<dyn Read + Send>>,
-    scanner: Scanner,
+    scanner: Arc<Scanner>,
     lines: u64,
 }
 
@@ -122,9 +136,9 @@ impl<'i> Source<'i> {
             Err(what) if input.explicit => return Err(refuse(input, compression, what)),
             Err(what) => return Ok(Err(what.describe())),
         };
-        if matches!(scanner, Scanner::Csv(_)) {
-            blocks.cut_at(crate::format::csv::last_record_end);
-        }
+        let scanner = Arc::new(scanner);
+        let cutter = Arc::clone(&scanner);
+        blocks.cut_at(Box::new(move |block| cutter.last_record_end(block)));
         Ok(Ok(Self { input, tap, reported: 0, blocks, scanner, lines: 0 }))
     }
 
@@ -155,6 +169,16 @@ impl<'i> Source<'i> {
             Some(why) => Err(LoadError::Unreadable { name: self.input.name.clone(), why }),
             None => Ok(taken),
         }
+    }
+
+    /// Where the file broke off, if it did.
+    fn damage(&self) -> Result<Option<Damage>, LoadError> {
+        let Some(why) = self.blocks.damage().map(ToString::to_string) else { return Ok(None) };
+        if self.lines == 0 && self.input.explicit {
+            let why = format!("damaged from its beginning: {why}");
+            return Err(LoadError::Unreadable { name: self.input.name.clone(), why });
+        }
+        Ok(Some(Damage { at_byte: self.tap.bytes_read(), why }))
     }
 
     fn count_lines(&self, block: &[u8]) -> u64 {

@@ -3,6 +3,7 @@
 pub mod address;
 pub mod bracket;
 pub mod decimal;
+pub mod escape;
 pub mod hex;
 pub mod span;
 pub mod time;

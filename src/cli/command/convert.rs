@@ -5,6 +5,7 @@ use std::path::Path;
 use shadowcap_engine::ingest::load::LoadOptions;
 use shadowcap_engine::ingest::rows::{RowSink, RowSummary, rows};
 use shadowcap_engine::ingest::source::discover::Found;
+use shadowcap_engine::ingest::summary::Damage;
 
 use crate::cli::args::ConvertArgs;
 use crate::cli::exit::{Exit, Failure};
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit, Failure> {
     let columns = match args.columns.as_str() {
         "default" => Columns::Default,
         "all" => Columns::All,
-        names => Columns::Named(names.split(',').map(|name| name.trim().to_owned()).collect()),
+        names => Columns::Named(column_names(names)?),
     };
     let options = reading::options(&args.input, &args.keys, &args.machine)?;
     let target = Target::open(&args.out)?;
@@ -60,6 +61,19 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit, Failure> {
     Ok(if too_many { Exit::Input } else { Exit::Fine })
 }
 
+fn column_names(text: &str) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    for name in text.split(',').map(str::trim) {
+        if name.is_empty() || names.iter().any(|known| known == name) {
+            return Err(Failure::Usage(format!(
+                "--columns {text}: each column once, as in time,client_ip"
+            )));
+        }
+        names.push(name.to_owned());
+    }
+    Ok(names)
+}
+
 fn form(out: &str) -> Result<Form, Failure> {
     let extension = Path::new(out).extension().and_then(|extension| extension.to_str());
     match extension.map(str::to_ascii_lowercase).as_deref() {
@@ -76,6 +90,19 @@ fn form(out: &str) -> Result<Form, Failure> {
 fn tell(summary: &RowSummary) {
     for (file, what) in &summary.left_out {
         diagnostics::note(&format!("{file}: left out, since it is {what}"));
+    }
+    for (file, Damage { at_byte, why }) in &summary.damaged {
+        diagnostics::note(&format!(
+            "{file}: breaks off after {at_byte} bytes ({why}); all lines before that are written"
+        ));
+    }
+    for (reason, file) in &summary.first_skipped {
+        let skipped = summary.skips.of(*reason);
+        let line = skipped.example.as_ref().map_or(0, |example| example.line);
+        let (count, reason) = (skipped.count, reason.name());
+        diagnostics::note(&format!(
+            "{count} lines skipped as {reason}, the first is {file}:{line}"
+        ));
     }
     let skipped = summary.skips.total();
     diagnostics::note(&format!(

@@ -28,7 +28,7 @@ pub struct Blocks<R> {
 }
 
 /// Finds where the last whole record of a block ends.
-type LastEnd = fn(&[u8]) -> Option<usize>;
+pub type LastEnd = Box<dyn Fn(&[u8]) -> Option<usize> + Send>;
 
 impl<R> std::fmt::Debug for Blocks<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -47,7 +47,7 @@ impl<R: Read> Blocks<R> {
             carry: Vec::new(),
             ended: false,
             damage: None,
-            last_end: last_line_end,
+            last_end: Box::new(last_line_end),
         }
     }
 

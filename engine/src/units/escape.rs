@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// For terminals, and for any line-based text: control and bidirectional characters, bytes that
 /// aren't UTF-8 and backslashes are written out, so that no log can move a cursor or forge a line.
-pub(crate) fn terminal(text: &[u8]) -> String {
+pub fn terminal(text: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     for chunk in text.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -29,8 +29,8 @@ fn hex(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// C1 controls, line separators, zero-width and bidirectional marks.
-fn is_invisible(c: char) -> bool {
+/// What a terminal obeys or hides without being a C0 control: C1 controls, line separators, zero-width and bidirectional marks.
+pub fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')

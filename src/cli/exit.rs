@@ -65,9 +65,10 @@ impl Failure {
     /// The exit code it leads to.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Usage(_) | Self::Output { .. } => Exit::Usage,
+            Self::Usage(_) | Self::Output { .. } | Self::Load(LoadError::NoField { .. }) => {
+                Exit::Usage
+            }
             Self::Load(LoadError::Interrupted) => Exit::Interrupted,
-            Self::Load(LoadError::NoField { .. }) => Exit::Usage,
             Self::Load(_) | Self::System(_) => Exit::Input,
         }
     }

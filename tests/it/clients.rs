@@ -67,6 +67,10 @@ fn another_field_may_name_the_client() {
         "10.0.0.9",
     ]);
     assert_eq!(report["keys"][0]["distinct"], 2);
+    let wrong =
+        run(&["analyze", &log, "--log-format", format, "--client-ip", "x_real_ip", "--hop", "1"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("no log read has that field"), "{}", stderr(&wrong));
 }
 
 #[test]

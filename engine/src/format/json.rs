@@ -107,20 +107,22 @@ impl Mapping {
         let mut fields: Vec<(Field, String)> = Vec::new();
         for name in names {
             let said = given.iter().find(|(_, column)| column == name);
-            let field = match said {
-                Some((known, _)) => {
-                    let field = field_of(known);
-                    let time = matches!(field.role, Role::Logged(_));
-                    // what is said wins over finer stamps that the log has too
-                    if time { Field { role: Role::Logged(GIVEN), ..field } } else { field }
-                }
-                None => {
-                    let field = field_of(name);
-                    let replaced =
-                        given.iter().any(|(known, _)| same_role(field_of(known).role, field.role));
-                    if replaced { Field::new(name, Role::Extra, Kind::Text) } else { field }
+            let own = || {
+                let field = field_of(name);
+                let same =
+                    |(known, _): &(String, String)| same_role(field_of(known).role, field.role);
+                if given.iter().any(same) {
+                    Field::new(name, Role::Extra, Kind::Text)
+                } else {
+                    field
                 }
             };
+            let field = said.map_or_else(own, |(known, _)| {
+                let field = field_of(known);
+                let time = matches!(field.role, Role::Logged(_));
+                // what is said wins over finer stamps that the log has too
+                if time { Field { role: Role::Logged(GIVEN), ..field } } else { field }
+            });
             fields.push((field, name.clone()));
         }
         // those that analysis needs come first: a line may have more fields than there is room for

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::format::fields::{Field, Kind, Layout, Role, Values, split_port};
+use crate::format::fields::{Field, Kind, Layout, MAX_FIELDS, Role, Values, split_port};
 use crate::format::record::{Client, Record};
 use crate::format::request::Request;
 use crate::format::text::{number, present};
@@ -181,7 +181,8 @@ impl<'a> Context<'a> {
             if let Some((name, _)) = rest.first_mut()
                 && taken(name)
             {
-                let free = (2_u32..).map(|n| format!("{name}_{n}")).find(|name| !taken(name));
+                let free =
+                    (2..=MAX_FIELDS).map(|n| format!("{name}_{n}")).find(|name| !taken(name));
                 *name = Cow::Owned(free.unwrap_or_default());
             }
         }

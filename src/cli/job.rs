@@ -45,6 +45,10 @@ pub(crate) struct AnalyzeJob {
     pub(crate) progress: bool,
     /// Whether notes are printed.
     pub(crate) quiet: bool,
+    /// `--client-ip`.
+    pub(crate) client_ip: Option<String>,
+    /// `--field`, each `NAME=COLUMN`.
+    pub(crate) fields: Vec<String>,
     /// The arguments that change the result, in a fixed order and form.
     pub(crate) arguments: Vec<String>,
 }
@@ -72,6 +76,8 @@ impl AnalyzeJob {
             pseudonym_key: pseudonym_key(output)?,
             progress: !output.no_progress && !output.quiet,
             quiet: output.quiet,
+            client_ip: input.client_ip.clone(),
+            fields: input.field.clone(),
             arguments: arguments(args),
         })
     }

@@ -33,6 +33,16 @@ pub(crate) struct Material<'a> {
     pub(crate) max_bad_per_million: u64,
     pub(crate) names: &'a Names,
     pub(crate) arguments: &'a [String],
+    pub(crate) asked: Asked<'a>,
+}
+
+/// What the user named that logs may lack.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// `--client-ip`.
+    pub(crate) client_ip: Option<&'a str>,
+    /// `--field`, each `NAME=COLUMN`.
+    pub(crate) fields: &'a [String],
 }
 
 /// A report, and whether more lines were unreadable than allowed.
@@ -218,6 +228,13 @@ fn about_input<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
         }
     }
     list.extend(summary.unusable.iter().map(|(file, why)| Warning::Unusable { file, why }));
+    for field in material.asked.fields {
+        let column = field.split_once('=').map_or("", |(_, column)| column);
+        let read = || summary.sources.iter().filter(|source| source.detected.is_some());
+        if read().next().is_some() && !read().any(|source| source.scanner.has_column(column)) {
+            list.push(Warning::NoColumn { field, column });
+        }
+    }
     list.extend(summary.repeated.iter().map(|file| Warning::Repeated { file }));
     let formats = || summary.sources.iter().filter_map(|source| source.detected.as_ref());
     let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
@@ -248,6 +265,10 @@ fn about_requests<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
     let unavailable = summary.sum(|counts| counts.unavailable);
     if limited + unavailable > 0 {
         list.push(Warning::AlreadyLimited { limited, unavailable, of });
+    }
+    let forwarded = summary.sum(|counts| counts.forwarded);
+    if let (Some(field), 0, 1..) = (material.asked.client_ip, forwarded, of) {
+        list.push(Warning::NoHeader { field });
     }
     for totals in material.totals {
         match (totals.key.as_str(), totals.missing) {

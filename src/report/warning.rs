@@ -44,6 +44,10 @@ pub(super) enum Warning<'a> {
     Repeated { file: &'a str },
     /// The log is shorter than a window.
     ShortLog { period_us: i64, window_us: i64 },
+    /// No request has the header that clients are to be taken from.
+    NoHeader { field: &'a str },
+    /// No log has the column that a field is to be taken from.
+    NoColumn { field: &'a str, column: &'a str },
     /// A key is in no request.
     KeyMissing { key: &'a str },
     /// A route matches no request.
@@ -68,6 +72,7 @@ impl Warning<'_> {
             Self::KeyMissing { .. } => "SC112",
             Self::RouteUnused { .. } => "SC113",
             Self::Unusable { .. } => "SC114",
+            Self::NoHeader { .. } | Self::NoColumn { .. } => "SC115",
         }
     }
 
@@ -172,6 +177,13 @@ impl fmt::Display for Warning<'_> {
                 span::format_period(*period_us),
                 span::format(*window_us)
             ),
+            Self::NoHeader { field } => write!(
+                f,
+                "--client-ip {field}: no request has it, so clients are the addresses that connected"
+            ),
+            Self::NoColumn { field, column } => {
+                write!(f, "--field {field}: no log has the column {column}, so it says nothing")
+            }
             Self::KeyMissing { key } => write!(f, "no request has the key {key}"),
             Self::RouteUnused { route } => write!(
                 f,

@@ -8,6 +8,7 @@ pub(crate) mod parquet;
 pub(crate) mod parquet_in;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use shadowcap_engine::ingest::cells::{COLUMNS, Cell, Row};
 
@@ -26,6 +27,14 @@ impl Columns {
     /// Whether rows need more than the default columns.
     pub(crate) fn wants_more(&self) -> bool {
         *self != Self::Default
+    }
+
+    /// The first column asked for that no log has; `more` are those there were besides the fixed.
+    pub(crate) fn missing(&self, more: &BTreeSet<String>) -> Option<&str> {
+        let Self::Named(names) = self else { return None };
+        let known =
+            |name: &String| more.contains(name) || COLUMNS.iter().any(|(fixed, _)| fixed == name);
+        names.iter().find(|name| !known(name)).map(String::as_str)
     }
 
     /// A row's cells with their names, in order.

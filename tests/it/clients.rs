@@ -101,3 +101,35 @@ fn who_stands_out_is_named_with_reasons_and_nobody_is_called_an_attacker() {
     assert!(out.contains("a request every 30 s, like a clock"), "{out}");
     assert!(!output.to_lowercase().contains("attack"), "{output}");
 }
+
+#[test]
+fn a_header_or_column_that_no_log_has_is_told() {
+    let folder = Folder::new();
+    let log = folder.write("a.log", main_log(&[("10.0.0.9", "-", "-")]));
+    let behind = ["--client-ip", "x_forwarded_for", "--trusted-proxy", "10.0.0.0/8"];
+    let told = |report: &serde_json::Value| {
+        let list = report["input"]["warnings"].as_array().unwrap().clone();
+        list.iter().find(|w| w["code"] == "SC115").map(|w| w["text"].as_str().unwrap().to_owned())
+    };
+    let text = told(&report(&[&[log.as_str()], &behind[..]].concat())).unwrap();
+    assert!(text.contains("no request has it"), "{text}");
+    let some = folder.write("b.log", main_log(&[("10.0.0.9", "-", "192.0.2.1")]));
+    assert_eq!(told(&report(&[&[some.as_str()], &behind[..]].concat())), None);
+
+    let json = folder.write("c.jsonl", "{\"ts\":\"2024-06-01T12:00:00Z\",\"ip\":\"192.0.2.1\"}\n");
+    let text = told(&report(&[&json, "--field", "user=who"])).unwrap();
+    assert!(text.contains("no log has the column who"), "{text}");
+    let csv = folder.write("d.csv", "ts,ip,who\n2024-06-01T12:00:00Z,192.0.2.1,ann\n");
+    assert_eq!(told(&report(&[&json, &csv, "--field", "user=who"])), None);
+
+    let out = folder.path() + "/x.csv";
+    for (flags, what) in [
+        (["--columns", "time,client_pi"], "client_pi: no log read has that column"),
+        (["--client-ip=real", "--hop=1"], "no log read has that field"),
+    ] {
+        let wrong = run(&[&["convert", json.as_str(), "--out", &out], &flags[..]].concat());
+        assert_eq!(wrong.status.code(), Some(2));
+        assert!(stderr(&wrong).contains(what), "{}", stderr(&wrong));
+        assert!(!std::path::Path::new(&out).exists(), "nothing is written");
+    }
+}

@@ -47,6 +47,12 @@ impl Columns {
         })
     }
 
+    /// Whether there is a column of this name.
+    pub fn has(&self, name: &str) -> bool {
+        let header = Fields { rest: Some(&self.header), separator: self.separator };
+        header.map(<[u8]>::trim_ascii).any(|column| column == name.as_bytes())
+    }
+
     /// Takes a record apart.
     ///
     /// # Errors

@@ -74,6 +74,15 @@ impl Scanner {
         }
     }
 
+    /// Whether its lines have a member or column of this name, as written there.
+    pub fn has_column(&self, name: &str) -> bool {
+        match self {
+            Self::Json(_, mapping) => mapping.slot(name.as_bytes()).is_some(),
+            Self::Csv(columns) => columns.has(name),
+            _ => false,
+        }
+    }
+
     /// The format's name; `None` for the combined family, where the whole file decides.
     pub fn format(&self) -> Option<Format> {
         match self {

@@ -26,11 +26,16 @@ pub enum Pick {
 }
 
 impl ClientRule {
-    /// The client of a record; `field` is the value of the rule's field. The address the connection
+    /// What the record's header says; `field` is the value of the rule's field.
+    pub fn header<'a>(&self, record: &Record<'a>, field: Option<&'a [u8]>) -> Option<&'a [u8]> {
+        if self.field.is_some() { field } else { record.forwarded }
+    }
+
+    /// The client of a record; `header` is what [`Self::header`] gives. The address the connection
     /// came from stays where the header doesn't tell, as nginx leaves it.
-    pub fn client<'a>(&self, record: &Record<'a>, field: Option<&[u8]>) -> Client<'a> {
-        let list = if self.field.is_some() { field } else { record.forwarded };
-        let entries = list.unwrap_or_default().rsplit(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    pub fn client<'a>(&self, record: &Record<'a>, header: Option<&[u8]>) -> Client<'a> {
+        let entries =
+            header.unwrap_or_default().rsplit(|byte| *byte == b',').map(<[u8]>::trim_ascii);
         let parse = |entry: &[u8]| {
             // a list that was converted is JSON
             let bare: Vec<u8> = entry.iter().copied().filter(|b| !b"\\\"".contains(b)).collect();
@@ -82,7 +87,8 @@ mod tests {
             r#"{peer} - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x" "{forwarded}""#
         );
         let record = scan(line.as_bytes()).unwrap();
-        match (ClientRule { field: None, pick }).client(&record, None) {
+        let rule = ClientRule { field: None, pick };
+        match rule.client(&record, rule.header(&record, None)) {
             Client::Address(address) => address.to_string(),
             Client::Named(name) => String::from_utf8_lossy(name).into_owned(),
         }

@@ -89,25 +89,23 @@ pub fn load(
         workers.push(worker);
         blocks.extend(parsed);
     }
-    check_client_field(&sources, &options.projection)?;
+    let read = sources.iter().filter(|source| source.bytes > 0 && source.foreign.is_none());
+    check_client_field(read.map(|source| &*source.scanner), &options.projection)?;
     let traffic = assemble(workers, blocks, &mut sources, &options.projection, &options.choice);
     Ok((traffic, Summary { sources, repeated: found.repeated, unusable: found.unusable }))
 }
 
 /// A field that names clients must be in some log, or nothing would be told apart by it.
-fn check_client_field(sources: &[SourceSummary], projection: &Projection) -> Result<(), LoadError> {
+pub(super) fn check_client_field<'s>(
+    scanners: impl Iterator<Item = &'s Scanner>,
+    projection: &Projection,
+) -> Result<(), LoadError> {
     let field = projection.client.as_ref().and_then(|rule| rule.field.as_deref());
     let Some(field) = field else { return Ok(()) };
-    let read = sources.iter().filter(|source| source.bytes > 0 && source.foreign.is_none());
-    let has = |source: &SourceSummary| {
-        source.scanner.layout().is_some_and(|layout| layout.position(field).is_some())
-    };
-    let (mut any, mut found) = (false, false);
-    for source in read {
-        any = true;
-        found |= has(source);
-    }
-    if any && !found {
+    let mut has = scanners
+        .map(|scanner| scanner.layout().is_some_and(|layout| layout.position(field).is_some()))
+        .peekable();
+    if has.peek().is_some() && !has.any(|found| found) {
         let hint = "; give a field of the log_format, as it is named there without $";
         return Err(LoadError::NoField { field: field.to_owned(), hint });
     }

@@ -127,7 +127,8 @@ impl<'p> Worker<'p> {
         counts.unavailable += u64::from(!limited && record.status == Some(503));
 
         events.times_us.push(record.arrival_us);
-        let client = self.projection.client_of(record, extras);
+        let (client, forwarded) = self.projection.client_of(record, extras);
+        counts.forwarded += u64::from(forwarded);
         self.clients.push(match client {
             Client::Address(address) => Some(address),
             Client::Named(_) => None,

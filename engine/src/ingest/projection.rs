@@ -1,6 +1,7 @@
 //! What a job needs of each line: nothing else is kept.
 
 use crate::format::record::{Client, Record};
+use crate::format::text::present;
 use crate::site::key::KeySpec;
 use crate::site::route::Route;
 
@@ -34,17 +35,19 @@ impl Projection {
         self.keys.iter().flat_map(KeySpec::fields).chain(client)
     }
 
-    /// Who counts as the client of a record; `extras` are the values of [`Self::fields`].
+    /// Who counts as the client of a record, and whether the field that says it has a value; `extras`
+    /// are the values of [`Self::fields`].
     pub(super) fn client_of<'a>(
         &self,
         record: &Record<'a>,
         extras: &[(&str, Option<&'a [u8]>)],
-    ) -> Client<'a> {
-        let Some(rule) = &self.client else { return record.client };
+    ) -> (Client<'a>, bool) {
+        let Some(rule) = &self.client else { return (record.client, false) };
         let field = rule.field.as_deref().and_then(|wanted| {
             extras.iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| *value)
         });
-        rule.client(record, field)
+        let header = rule.header(record, field.and_then(present));
+        (rule.client(record, header), header.is_some())
     }
 
     /// Whether a request was refused or held up by a limiter, as far as its line tells for sure.

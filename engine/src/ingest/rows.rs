@@ -1,6 +1,7 @@
 //! Requests as rows of named cells, source after source, line after line, in constant memory: what
 //! `convert` writes. Nothing is kept and nothing is masked.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::format::skip::SkipReason;
 use super::cells::{Context, Row};
 use super::error::LoadError;
 use super::extract::Extract;
-use super::load::{LoadOptions, Watch, refuse};
+use super::load::{LoadOptions, Watch, check_client_field, refuse};
 use super::parse::read_line;
 use super::source::blocks::{Blocks, Cut};
 use super::source::decode;
@@ -43,6 +44,8 @@ pub struct RowSummary {
     pub first_skipped: Vec<(SkipReason, String)>,
     /// Files left out, with what they are.
     pub left_out: Vec<(String, &'static str)>,
+    /// Names of the columns there were besides [`super::cells::COLUMNS`], if they were asked for.
+    pub columns: BTreeSet<String>,
     /// Files that break off, with where and why.
     pub damaged: Vec<(String, Damage)>,
 }
@@ -60,6 +63,7 @@ pub fn rows<S: RowSink, E: From<LoadError>>(
     mut write: impl FnMut(S::Batch) -> Result<(), E>,
 ) -> Result<RowSummary, E> {
     let mut summary = RowSummary::default();
+    let mut scanners: Vec<Arc<Scanner>> = Vec::new();
     for input in &found.inputs {
         let mut source = match Source::open(input, options)? {
             Ok(source) => source,
@@ -76,11 +80,14 @@ pub fn rows<S: RowSink, E: From<LoadError>>(
                 }
                 break;
             }
+            if !scanners.contains(&source.scanner) {
+                scanners.push(Arc::clone(&source.scanner));
+            }
             let job = BlockJob { options, all_columns, input, scanner: &source.scanner, sink };
-            let done: Vec<(S::Batch, u64, Skips)> =
-                blocks.par_iter().map(|block| job.run(block)).collect();
-            for ((batch, requests, skips), block) in done.into_iter().zip(&blocks) {
+            let done: Vec<Done<S::Batch>> = blocks.par_iter().map(|block| job.run(block)).collect();
+            for (Done { batch, requests, skips, columns }, block) in done.into_iter().zip(&blocks) {
                 summary.requests += requests;
+                summary.columns.extend(columns);
                 for reason in SkipReason::ALL {
                     let new = skips.of(reason).count > 0 && summary.skips.of(reason).count == 0;
                     if new {
@@ -92,6 +99,7 @@ pub fn rows<S: RowSink, E: From<LoadError>>(
             }
         }
     }
+    check_client_field(scanners.iter().map(|scanner| &**scanner), &options.projection)?;
     Ok(summary)
 }
 
@@ -195,6 +203,16 @@ impl<'i> Source<'i> {
     }
 }
 
+/// What a block held.
+#[derive(Default)]
+struct Done<B> {
+    batch: B,
+    requests: u64,
+    skips: Skips,
+    /// Further columns of its first request.
+    columns: Vec<String>,
+}
+
 /// What turns one block into a batch.
 struct BlockJob<'j, S> {
     options: &'j LoadOptions,
@@ -205,10 +223,9 @@ struct BlockJob<'j, S> {
 }
 
 impl<S: RowSink> BlockJob<'_, S> {
-    fn run(&self, block: &Numbered) -> (S::Batch, u64, Skips) {
-        let mut batch = S::Batch::default();
-        let mut skips = Skips::default();
-        let (mut requests, mut lines) = (0, 0);
+    fn run(&self, block: &Numbered) -> Done<S::Batch> {
+        let mut done = Done::default();
+        let mut lines = 0;
         let mut rest = block.bytes.as_slice();
         while !rest.is_empty() {
             let end = self.scanner.record_end(rest);
@@ -221,15 +238,15 @@ impl<S: RowSink> BlockJob<'_, S> {
             } else {
                 let number = block.first_line + lines;
                 read_line(self.scanner, line, self.options.max_line, &mut |record, values, _| {
-                    self.row(record, values, number, &mut batch)
+                    self.row(record, values, number, &mut done)
                 })
             };
             match result {
-                Ok(()) => requests += 1,
-                Err(reason) => skips.add(reason, lines, line),
+                Ok(()) => done.requests += 1,
+                Err(reason) => done.skips.add(reason, lines, line),
             }
         }
-        (batch, requests, skips)
+        done
     }
 
     fn row(
@@ -237,7 +254,7 @@ impl<S: RowSink> BlockJob<'_, S> {
         record: &Record<'_>,
         values: &Values<'_>,
         line: u64,
-        batch: &mut S::Batch,
+        done: &mut Done<S::Batch>,
     ) -> Result<(), SkipReason> {
         let projection = &self.options.projection;
         if !projection.covers(record.arrival_us) {
@@ -249,7 +266,7 @@ impl<S: RowSink> BlockJob<'_, S> {
             .fields()
             .map(|name| (name, position(name).and_then(|at| values.get(at))))
             .collect();
-        let client = projection.client_of(record, &extras);
+        let (client, _) = projection.client_of(record, &extras);
         let buffer = RequestBuffer::new(record);
         let extract = Extract::new(record, client, &buffer, &extras);
         let place = extract.route(&projection.routes);
@@ -271,7 +288,10 @@ impl<S: RowSink> BlockJob<'_, S> {
         };
         let more =
             if self.all_columns { context.more(buffer.line(), layout, values) } else { Vec::new() };
-        self.sink.push(batch, &Row { cells: context.cells(), more });
+        if done.requests == 0 {
+            done.columns = more.iter().map(|(name, _)| name.clone().into_owned()).collect();
+        }
+        self.sink.push(&mut done.batch, &Row { cells: context.cells(), more });
         Ok(())
     }
 }

@@ -97,6 +97,8 @@ pub struct Counts {
     pub limited: u64,
     /// Of these, answered 503: perhaps refused by nginx's limiter, whose status that is by default.
     pub unavailable: u64,
+    /// Requests with a value in the field that clients are to be taken from.
+    pub forwarded: u64,
     /// Lines that aren't.
     pub skips: Skips,
     /// First and last stamp of all requests, those left out by time too; microseconds.
@@ -121,6 +123,7 @@ impl Counts {
         self.requests += later.requests;
         self.limited += later.limited;
         self.unavailable += later.unavailable;
+        self.forwarded += later.forwarded;
         self.tally.merge(&later.tally);
         if let Some((first, last)) = later.stamps_us {
             self.stamp(first);

@@ -14,7 +14,7 @@ use crate::cli::job::AnalyzeJob;
 use crate::cli::output::Target;
 use crate::cli::progress::Progress;
 use crate::cli::{diagnostics, inputs, signals};
-use crate::report::build::{Material, build};
+use crate::report::build::{Asked, Material, build};
 use crate::report::pseudonym::Names;
 use crate::report::{json, terminal};
 
@@ -76,6 +76,7 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
         max_bad_per_million: job.max_bad_per_million,
         names: &names,
         arguments: &job.arguments,
+        asked: Asked { client_ip: job.client_ip.as_deref(), fields: &job.fields },
     });
     progress.clear();
     let too_many_bad = report.too_many_bad;

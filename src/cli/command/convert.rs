@@ -1,7 +1,9 @@
 //! `convert`: the requests of logs as rows, in input order, in constant memory, nothing masked.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use shadowcap_engine::ingest::cells::COLUMNS;
 use shadowcap_engine::ingest::load::LoadOptions;
 use shadowcap_engine::ingest::rows::{RowSink, RowSummary, rows};
 use shadowcap_engine::ingest::source::discover::Found;
@@ -74,6 +76,12 @@ fn column_names(text: &str) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
+fn no_column(name: &str, more: &BTreeSet<String>) -> Failure {
+    let known = COLUMNS.iter().map(|(fixed, _)| *fixed).chain(more.iter().map(String::as_str));
+    let known = known.collect::<Vec<_>>().join(", ");
+    Failure::Usage(format!("--columns {name}: no log read has that column; there are {known}"))
+}
+
 fn form(out: &str) -> Result<Form, Failure> {
     let extension = Path::new(out).extension().and_then(|extension| extension.to_str());
     match extension.map(str::to_ascii_lowercase).as_deref() {
@@ -125,7 +133,12 @@ impl Job<'_> {
         sink: &S,
         write: impl FnMut(S::Batch) -> Result<(), Failure>,
     ) -> Result<RowSummary, Failure> {
-        rows(self.found, self.options, columns.wants_more(), self.progress, sink, write)
+        let summary =
+            rows(self.found, self.options, columns.wants_more(), self.progress, sink, write)?;
+        match columns.missing(&summary.columns) {
+            Some(name) if summary.requests > 0 => Err(no_column(name, &summary.columns)),
+            _ => Ok(summary),
+        }
     }
 
     fn json_lines(&self, columns: &Columns, mut target: Target) -> Result<RowSummary, Failure> {

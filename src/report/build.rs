@@ -226,6 +226,10 @@ fn about_input<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
         if source.detected.as_ref().is_some_and(|detected| detected.ambiguous) {
             list.push(Warning::Ambiguous { file });
         }
+        let tally = &source.counts.tally;
+        if tally.going_on * 2 > tally.records {
+            list.push(Warning::GoesOn { file, count: tally.going_on, of: tally.records });
+        }
     }
     list.extend(summary.unusable.iter().map(|(file, why)| Warning::Unusable { file, why }));
     for field in material.asked.fields {

@@ -30,6 +30,8 @@ pub(super) enum Warning<'a> {
     StampedAtEnd { sources: u64, of: u64 },
     /// Nothing told nginx from Apache.
     Ambiguous { file: &'a str },
+    /// Most lines have more fields than the format they were read in.
+    GoesOn { file: &'a str, count: u64, of: u64 },
     /// An archive broke off.
     Damaged { file: &'a str, at_byte: u64, why: &'a str },
     /// A file in a folder is no access log.
@@ -72,6 +74,7 @@ impl Warning<'_> {
             Self::KeyMissing { .. } => "SC112",
             Self::RouteUnused { .. } => "SC113",
             Self::Unusable { .. } => "SC114",
+            Self::GoesOn { .. } => "SC116",
             Self::NoHeader { .. } | Self::NoColumn { .. } => "SC115",
         }
     }
@@ -126,6 +129,12 @@ impl fmt::Display for Warning<'_> {
             Self::Ambiguous { file } => write!(
                 f,
                 "{file}: nothing tells whether nginx or Apache wrote it; nginx is assumed, whose stamps are less sure (say --format apache if it isn't)"
+            ),
+            Self::GoesOn { file, count, of } => write!(
+                f,
+                "{file}: {} of {} go on after the user agent, which is not read; give the format with --log-format (a string, or @nginx.conf:NAME): a duration in it tells when requests arrived",
+                grouped(*count),
+                plural(*of, "line", "lines")
             ),
             Self::Damaged { file, at_byte, why } => write!(
                 f,

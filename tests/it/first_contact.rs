@@ -255,3 +255,27 @@ fn memory_that_does_not_suffice_is_an_error_with_a_way_out() {
     let log = folder.write("a.log", good().repeat(1000));
     refused(&["analyze", &log, "--memory", "40MB"], 3, &["memory limit", "--from", "--memory"]);
 }
+
+#[test]
+fn further_fields_are_told_and_durations_leave_only_what_is_proven() {
+    let folder = Folder::new();
+    let line = |second: u8, duration: &str| {
+        format!(
+            "192.0.2.1 - - [01/Jun/2024:12:00:{second:02} +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"x\" {duration}\n"
+        )
+    };
+    let log = folder.write("access.log", line(1, "0.010") + &line(2, "0.020"));
+    let code = |report: &serde_json::Value, code: &str| {
+        report["input"]["warnings"].as_array().unwrap().iter().any(|w| w["code"] == code)
+    };
+    let short = report(&[&log]);
+    assert!(code(&short, "SC116") && code(&short, "SC104"));
+
+    let format = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_time"#;
+    let whole = report(&[&log, "--log-format", format]);
+    assert!(!code(&whole, "SC116") && !code(&whole, "SC104"));
+    // the first arrived within [0.99 s, 1.99 s), the second within [1.98 s, 2.98 s)
+    let second = &whole["measure"][0];
+    let bracket = serde_json::json!({"lo": 1, "hi": 2, "kind": "proven"});
+    assert_eq!((&second["peak"]["max"], &second["calendar"]["max"]), (&bracket, &bracket));
+}

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use shadowcap_engine::ingest::load::{LoadOptions, Watch, load};
 use shadowcap_engine::ingest::projection::Projection;
 use shadowcap_engine::ingest::source::discover::discover;
+use shadowcap_engine::measure::peaks::Resolution;
 use shadowcap_engine::measure::population::{Measure, Plan, measure};
 use shadowcap_engine::site::key::KeySpec;
 use shadowcap_engine::units::bracket::Bracket;
@@ -96,7 +97,7 @@ proptest! {
         prop_assert!(traffic.events.times_us.is_sorted());
         let plan = Plan {
             windows_us: vec![1_000_000, 60_000_000, 600_000_000],
-            resolution_us: 1_000_000,
+            resolution: Resolution::of(&traffic.events.times_us, 1_000_000),
             places: vec![],
         };
         let (totals, measures) = measure(&traffic, &keys, &plan);

@@ -51,13 +51,18 @@ pub fn scan(line: &[u8]) -> Result<Record<'_>, SkipReason> {
         duration_us: None,
         host,
         ident: present(ident),
-        user: present(user),
+        user: present(user).filter(|user| !ends_in_dash(user)),
         referer: referer.and_then(present),
         user_agent: user_agent.and_then(present),
         forwarded: forwarded.and_then(present),
         limited: None,
         escape: Escape::Backslash,
-        form: Form { vhost: host.is_some(), agent, bytes_dash: bytes == b"-" },
+        form: Form {
+            vhost: host.is_some(),
+            agent,
+            bytes_dash: bytes == b"-",
+            goes_on: rest.iter().any(|byte| !b"\" \t\r".contains(byte)),
+        },
     })
 }
 
@@ -143,6 +148,12 @@ fn is_host(text: &[u8]) -> bool {
 fn without_port(text: &[u8]) -> Option<&[u8]> {
     let (host, port) = text.split_at_checked(memchr::memrchr(b':', text)?)?;
     number(port.get(1..)?).map(|_| host)
+}
+
+/// Whether a user with blanks ends in a bare dash: then further fields stand before a user who isn't
+/// named, as an id of the request does in some formats.
+fn ends_in_dash(user: &[u8]) -> bool {
+    user.trim_ascii_end().strip_suffix(b"-").is_some_and(|before| before.ends_with(b" "))
 }
 
 /// Ident, user (which may hold blanks and brackets), the stamp, and what follows `] `.

@@ -14,6 +14,33 @@ fn text(field: Option<&[u8]>) -> Option<&str> {
 }
 
 #[test]
+fn further_fields_are_noticed() {
+    let line = r#"192.0.2.1 - - [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x""#;
+    let goes_on = |more: &str| {
+        let line = [line, more].concat();
+        scan(line.as_bytes()).unwrap().form.goes_on
+    };
+    assert!(!goes_on("") && !goes_on(" \"203.0.113.1\"") && !goes_on("\"") && !goes_on(" "));
+    assert!(goes_on(" 0.390") && goes_on(" \"-\" \"id\" 0.390"));
+}
+
+#[test]
+fn a_dash_behind_further_fields_is_nobody() {
+    for (names, user) in [
+        ("-  -", None),
+        ("3b81f -  -", None),
+        ("- 95386da81aa13b6a -", None),
+        ("- John Doe", Some("John Doe")),
+        ("- bob-", Some("bob-")),
+    ] {
+        let line = format!(
+            r#"192.0.2.1 {names} [01/Jun/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x""#
+        );
+        assert_eq!(scan(line.as_bytes()).unwrap().user, user.map(str::as_bytes), "{names}");
+    }
+}
+
+#[test]
 fn a_combined_line_is_taken_apart() {
     let record = scan_text(
         r#"192.0.2.40 - frank [01/Jun/2024:12:00:00 -0230] "GET /a HTTP/1.1" 200 612 "https://example.com/" "curl/8.0.0""#,
@@ -207,7 +234,7 @@ proptest! {
             forwarded: None,
             limited: None,
             escape: Escape::Backslash,
-            form: Form { vhost: host.is_some(), agent: true, bytes_dash: false },
+            form: Form { vhost: host.is_some(), agent: true, bytes_dash: false, goes_on: false },
         };
         let mut line = Vec::new();
         write(&mut line, &record, "01/Jun/2024:12:00:00 +0000").unwrap();

@@ -214,6 +214,8 @@ pub struct Tally {
     pub vhost: u64,
     /// Of these, with referer and user agent.
     pub agent: u64,
+    /// Of these, going on after the fields of the combined family.
+    pub going_on: u64,
     /// Most decimals of a second in any stamp.
     pub decimals: u8,
     /// What tells nginx from Apache.
@@ -228,6 +230,7 @@ impl Tally {
         if matches!(scanner, Scanner::Combined) {
             self.vhost += u64::from(record.form.vhost);
             self.agent += u64::from(record.form.agent);
+            self.going_on += u64::from(record.form.goes_on);
             self.evidence.observe(record, line);
         }
     }
@@ -237,6 +240,7 @@ impl Tally {
         self.records += other.records;
         self.vhost += other.vhost;
         self.agent += other.agent;
+        self.going_on += other.going_on;
         self.decimals = self.decimals.max(other.decimals);
         self.evidence.merge(&other.evidence);
     }

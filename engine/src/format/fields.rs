@@ -346,7 +346,7 @@ impl<'a> Parts<'a> {
             forwarded: self.forwarded,
             limited: self.limited,
             escape: layout.escape,
-            form: Form { vhost: false, agent: true, bytes_dash: self.bytes_dash },
+            form: Form { vhost: false, agent: true, bytes_dash: self.bytes_dash, goes_on: false },
         })
     }
 }

@@ -162,4 +162,6 @@ pub struct Form {
     pub agent: bool,
     /// The byte count is `-`, as Apache's `%b` writes zero.
     pub bytes_dash: bool,
+    /// Goes on after the fields of its format.
+    pub goes_on: bool,
 }

@@ -8,7 +8,7 @@ use crate::units::bracket::Bracket;
 use crate::units::decimal;
 
 use super::group::Grouped;
-use super::peaks;
+use super::peaks::{self, Resolution};
 use super::percentile::{Distribution, Percentiles};
 use super::shared::distinct_per_key;
 
@@ -20,8 +20,8 @@ pub const UNDERSTATED_DECIMALS: u32 = 3;
 pub struct Plan {
     /// Window lengths, microseconds, ascending.
     pub windows_us: Vec<i64>,
-    /// Step of the stamps, microseconds.
-    pub resolution_us: i64,
+    /// What the stamps tell.
+    pub resolution: Resolution,
     /// Places to measure on their own, as indexes of [`Traffic::places`].
     pub places: Vec<u32>,
 }
@@ -186,7 +186,7 @@ fn of_group(
     table.par_chunks_mut(width).enumerate().for_each(|(index, row)| {
         let arrivals = grouped.of(index);
         for (cell, window_us) in row.iter_mut().zip(&plan.windows_us) {
-            *cell = key_peaks(arrivals, *window_us, plan.resolution_us);
+            *cell = key_peaks(arrivals, *window_us, plan.resolution);
         }
     });
     plan.windows_us
@@ -225,18 +225,18 @@ fn of_group(
         .collect()
 }
 
-fn key_peaks(arrivals: &[i64], window_us: i64, resolution_us: i64) -> KeyPeaks {
+fn key_peaks(arrivals: &[i64], window_us: i64, resolution: Resolution) -> KeyPeaks {
     let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else {
         return KeyPeaks::default();
     };
-    let whole_steps = window_us.rem_euclid(resolution_us.max(1)) == 0;
-    if whole_steps && first.div_euclid(window_us) == last.div_euclid(window_us) {
+    let latest = last + resolution.us.max(1) - 1;
+    if first.div_euclid(window_us) == latest.div_euclid(window_us) {
         let all = u32::try_from(arrivals.len()).unwrap_or(u32::MAX); // most keys, in long windows
         return KeyPeaks { lo: all, hi: all, calendar_lo: all, calendar_hi: all };
     }
     let times = || arrivals.iter().copied();
-    let (lo, hi) = peaks::sliding_bracket(times(), window_us, resolution_us);
-    let (calendar_lo, calendar_hi) = peaks::calendar_bracket(times(), window_us, resolution_us);
+    let (lo, hi) = peaks::sliding_bracket(times(), window_us, resolution);
+    let (calendar_lo, calendar_hi) = peaks::calendar_bracket(times(), window_us, resolution);
     KeyPeaks { lo, hi, calendar_lo, calendar_hi }
 }
 
@@ -323,7 +323,7 @@ mod tests {
         let traffic = Traffic { events, addresses, places, key_texts: vec![] };
         let plan = Plan {
             windows_us: vec![SECOND_US, 60 * SECOND_US],
-            resolution_us: SECOND_US,
+            resolution: Resolution { us: SECOND_US, on_steps: true },
             places: top_places(&traffic, 5),
         };
         assert_eq!(plan.places, [0, 1]);

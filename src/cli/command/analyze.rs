@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use shadowcap_engine::ingest::load::load;
+use shadowcap_engine::measure::peaks::Resolution;
 use shadowcap_engine::measure::population::{self, Plan};
 use shadowcap_engine::measure::{proxies, suspects};
 use shadowcap_engine::units::span::{MINUTE_US, SECOND_US};
@@ -51,7 +52,10 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
     };
     let plan = Plan {
         windows_us: job.windows_us.clone(),
-        resolution_us: summary.resolution_us().unwrap_or(SECOND_US),
+        resolution: Resolution::of(
+            &traffic.events.times_us,
+            summary.resolution_us().unwrap_or(SECOND_US),
+        ),
         places,
     };
     let keys = &projection.keys;
@@ -59,7 +63,7 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
     let minute = |row: &&population::Measure| row.place.is_none() && row.window_us == MINUTE_US;
     let suspects = match (keys.first(), measures.iter().find(minute)) {
         (Some(ip), Some(row)) if row.key == ip.name => {
-            suspects::suspects(&traffic, ip, &row.histogram, plan.resolution_us)
+            suspects::suspects(&traffic, ip, &row.histogram, plan.resolution.us)
         }
         _ => Vec::new(),
     };

@@ -155,6 +155,10 @@ pub struct Record<'a> {
 
 /// The outward form of a combined-family line: what names its format.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "marks of one line that don't depend on each other"
+)]
 pub struct Form {
     /// Begins with a virtual host.
     pub vhost: bool,

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use shadowcap_engine::ingest::load::load;
+use shadowcap_engine::ingest::summary::Summary;
 use shadowcap_engine::measure::peaks::Resolution;
 use shadowcap_engine::measure::population::{self, Plan};
 use shadowcap_engine::measure::{proxies, suspects};
+use shadowcap_engine::traffic::Traffic;
 use shadowcap_engine::units::span::{MINUTE_US, SECOND_US};
 
 use crate::cli::args::AnalyzeArgs;
@@ -45,19 +47,7 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
     let (traffic, summary) = loaded?;
     progress.say("measuring");
     let projection = &job.load.projection;
-    let places = if projection.routes.is_empty() {
-        population::top_places(&traffic, TOP_TEMPLATES)
-    } else {
-        (0_u32..).zip(&projection.routes).map(|(place, _)| place).collect()
-    };
-    let plan = Plan {
-        windows_us: job.windows_us.clone(),
-        resolution: Resolution::of(
-            &traffic.events.times_us,
-            summary.resolution_us().unwrap_or(SECOND_US),
-        ),
-        places,
-    };
+    let plan = plan(&job, &traffic, &summary);
     let keys = &projection.keys;
     let (totals, measures) = population::measure(&traffic, keys, &plan);
     let minute = |row: &&population::Measure| row.place.is_none() && row.window_us == MINUTE_US;
@@ -95,4 +85,17 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
         diagnostics::note("too many lines could not be read (see --max-bad); the exit code is 3");
     }
     Ok(if too_many_bad { Exit::Input } else { Exit::Fine })
+}
+
+/// What to measure: the routes, or the busiest templates.
+fn plan(job: &AnalyzeJob, traffic: &Traffic, summary: &Summary) -> Plan {
+    let routes = &job.load.projection.routes;
+    let places = if routes.is_empty() {
+        population::top_places(traffic, TOP_TEMPLATES)
+    } else {
+        (0_u32..).zip(routes).map(|(place, _)| place).collect()
+    };
+    let step_us = summary.resolution_us().unwrap_or(SECOND_US);
+    let resolution = Resolution::of(&traffic.events.times_us, step_us);
+    Plan { windows_us: job.windows_us.clone(), resolution, places }
 }

@@ -63,7 +63,8 @@ impl ParquetLines {
         let frame = ParquetReader::new(File::open(&self.path)?)
             .with_columns(Some(self.columns.clone()))
             .with_slice(Some(group))
-            .read_parallel(ParallelStrategy::None)
+            // the only strategy that skips the groups before without unpacking them
+            .read_parallel(ParallelStrategy::RowGroups)
             .finish()
             .map_err(broken)?;
         self.lines.clear();

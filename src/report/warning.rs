@@ -204,11 +204,15 @@ impl fmt::Display for Warning<'_> {
 
 fn write_proxies(f: &mut fmt::Formatter<'_>, proxies: &Proxies) -> fmt::Result {
     let Proxies { kind, addresses, requests, of } = proxies;
+    let (carry, look, whose_peaks) = match addresses {
+        1 => ("carries", "looks like a proxy", "its own"),
+        _ => ("carry", "look like proxies", "theirs"),
+    };
     let addresses = plural(u64::try_from(*addresses).unwrap_or(u64::MAX), "address", "addresses");
     let whose = if kind == "private" { "private".to_owned() } else { format!("{kind}'s") };
     write!(
         f,
-        "{addresses} in {whose} space carry {} of the requests and look like proxies: the peaks are theirs, not the clients'. Log the client's address, with nginx's realip module, Apache's mod_remoteip or by $http_x_forwarded_for",
+        "{addresses} in {whose} space {carry} {} of the requests and {look}: the peaks are {whose_peaks}, not the clients'. Log the client's address, with nginx's realip module, Apache's mod_remoteip or by $http_x_forwarded_for",
         percent(*requests, *of)
     )
 }

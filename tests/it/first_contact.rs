@@ -279,3 +279,18 @@ fn further_fields_are_told_and_durations_leave_only_what_is_proven() {
     let bracket = serde_json::json!({"lo": 1, "hi": 2, "kind": "proven"});
     assert_eq!((&second["peak"]["max"], &second["calendar"]["max"]), (&bracket, &bracket));
 }
+
+#[test]
+fn a_days_log_is_as_long_as_a_day() {
+    let folder = Folder::new();
+    let line = |clock: &str| {
+        format!("192.0.2.1 - - [01/Jun/2024:{clock} +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"x\"\n")
+    };
+    let short = |log: &str| {
+        let report = report(&[log]);
+        let list = report["input"]["warnings"].as_array().unwrap().clone();
+        list.iter().any(|w| w["code"] == "SC111")
+    };
+    assert!(!short(&folder.write("day.log", line("00:00:31") + &line("23:58:02"))));
+    assert!(short(&folder.write("half.log", line("00:00:31") + &line("12:00:00"))));
+}

@@ -219,9 +219,15 @@ fn pseudonyms_hide_addresses_and_stay_the_same_for_a_key() {
 #[test]
 fn proxies_are_named_as_such() {
     let folder = Folder::new();
-    let lines: String =
-        (0..200).map(|n| line(&format!("10.0.0.{}", n % 3), TIME, "GET / HTTP/1.1", 200)).collect();
-    let warnings = report(&[&folder.write("a.log", lines)])["input"]["warnings"].to_string();
-    assert!(warnings.contains("3 addresses in private space carry 100.0 %"), "{warnings}");
-    assert!(warnings.contains("look like proxies"), "{warnings}");
+    let told = |addresses: usize| {
+        let of = |n| line(&format!("10.0.0.{}", n % addresses), TIME, "GET / HTTP/1.1", 200);
+        let log = folder.write("a.log", (0..200).map(of).collect::<String>());
+        report(&[&log])["input"]["warnings"].to_string()
+    };
+    let several = told(3);
+    assert!(several.contains("3 addresses in private space carry 100.0 %"), "{several}");
+    assert!(several.contains("look like proxies"), "{several}");
+    let one = told(1);
+    assert!(one.contains("1 address in private space carries 100.0 %"), "{one}");
+    assert!(one.contains("looks like a proxy: the peaks are its own"), "{one}");
 }

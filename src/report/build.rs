@@ -263,14 +263,18 @@ fn nothing(summary: &Summary) -> Warning<'static> {
 
 fn about_requests<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
     let Material { traffic, summary, .. } = material;
-    let mut list: Vec<Warning<'a>> = material.proxies.map(Warning::Proxies).into_iter().collect();
+    let forwarded = summary.sum(|counts| counts.forwarded);
+    let proxies = material.proxies.map(|proxies| Warning::Proxies {
+        proxies,
+        forwarded: forwarded > 0 && material.asked.client_ip.is_none(),
+    });
+    let mut list: Vec<Warning<'a>> = proxies.into_iter().collect();
     let of = summary.sum(|counts| counts.requests);
     let limited = summary.sum(|counts| counts.limited);
     let unavailable = summary.sum(|counts| counts.unavailable);
     if limited + unavailable > 0 {
         list.push(Warning::AlreadyLimited { limited, unavailable, of });
     }
-    let forwarded = summary.sum(|counts| counts.forwarded);
     if let (Some(field), 0, 1..) = (material.asked.client_ip, forwarded, of) {
         list.push(Warning::NoHeader { field });
     }

@@ -25,7 +25,7 @@ pub(super) enum Warning<'a> {
     /// All requests lie outside the period asked for.
     OutOfRange { left_out: u64, first_us: i64, last_us: i64 },
     /// The addresses look like proxies.
-    Proxies(&'a Proxies),
+    Proxies { proxies: &'a Proxies, forwarded: bool },
     /// Stamps are taken when responses end.
     StampedAtEnd { sources: u64, of: u64 },
     /// Nothing told nginx from Apache.
@@ -62,7 +62,7 @@ impl Warning<'_> {
             Self::Unreadable { too_many: true, .. } => TOO_MANY,
             Self::Empty { .. } | Self::OutOfRange { .. } => "SC101",
             Self::Unreadable { .. } => "SC102",
-            Self::Proxies(_) => "SC103",
+            Self::Proxies { .. } => "SC103",
             Self::StampedAtEnd { .. } => "SC104",
             Self::Ambiguous { .. } => "SC105",
             Self::Damaged { .. } => "SC106",
@@ -115,7 +115,7 @@ impl fmt::Display for Warning<'_> {
                 if *too_many { ", more than --max-bad allows, so the exit code is 3" } else { "" },
                 worst.name()
             ),
-            Self::Proxies(proxies) => write_proxies(f, proxies),
+            Self::Proxies { proxies, forwarded } => write_proxies(f, proxies, *forwarded),
             Self::StampedAtEnd { sources, of } => write!(
                 f,
                 "{} of {} stamped when the response ended: requests arrived earlier, slow ones much earlier, so bursts may look spread out or gathered; log $msec and $request_time to know",
@@ -202,7 +202,7 @@ impl fmt::Display for Warning<'_> {
     }
 }
 
-fn write_proxies(f: &mut fmt::Formatter<'_>, proxies: &Proxies) -> fmt::Result {
+fn write_proxies(f: &mut fmt::Formatter<'_>, proxies: &Proxies, forwarded: bool) -> fmt::Result {
     let Proxies { kind, addresses, requests, of } = proxies;
     let (carry, look, whose_peaks) = match addresses {
         1 => ("carries", "looks like a proxy", "its own"),
@@ -212,7 +212,12 @@ fn write_proxies(f: &mut fmt::Formatter<'_>, proxies: &Proxies) -> fmt::Result {
     let whose = if kind == "private" { "private".to_owned() } else { format!("{kind}'s") };
     write!(
         f,
-        "{addresses} in {whose} space {carry} {} of the requests and {look}: the peaks are {whose_peaks}, not the clients'. Log the client's address, with nginx's realip module, Apache's mod_remoteip or by $http_x_forwarded_for",
-        percent(*requests, *of)
+        "{addresses} in {whose} space {carry} {} of the requests and {look}: the peaks are {whose_peaks}, not the clients'. {}",
+        percent(*requests, *of),
+        if forwarded {
+            "The log has X-Forwarded-For: give --client-ip x_forwarded_for and the proxies' range with --trusted-proxy"
+        } else {
+            "Log the client's address, with nginx's realip module, Apache's mod_remoteip or by $http_x_forwarded_for"
+        }
     )
 }

@@ -230,4 +230,12 @@ fn proxies_are_named_as_such() {
     let one = told(1);
     assert!(one.contains("1 address in private space carries 100.0 %"), "{one}");
     assert!(one.contains("looks like a proxy: the peaks are its own"), "{one}");
+    assert!(one.contains("realip"), "{one}");
+    let of = |n| {
+        let line = line("10.0.0.1", TIME, "GET / HTTP/1.1", 200);
+        format!("{} \"192.0.2.{n}\"\n", line.trim_end())
+    };
+    let log = folder.write("forwarded.log", (0..200).map(of).collect::<String>());
+    let warnings = report(&[&log])["input"]["warnings"].to_string();
+    assert!(warnings.contains("give --client-ip x_forwarded_for"), "{warnings}");
 }

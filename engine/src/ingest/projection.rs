@@ -35,14 +35,16 @@ impl Projection {
         self.keys.iter().flat_map(KeySpec::fields).chain(client)
     }
 
-    /// Who counts as the client of a record, and whether the field that says it has a value; `extras`
+    /// Who counts as the client of a record, and whether the field that says it (without a rule, `X-Forwarded-For`) has a value; `extras`
     /// are the values of [`Self::fields`].
     pub(super) fn client_of<'a>(
         &self,
         record: &Record<'a>,
         extras: &[(&str, Option<&'a [u8]>)],
     ) -> (Client<'a>, bool) {
-        let Some(rule) = &self.client else { return (record.client, false) };
+        let Some(rule) = &self.client else {
+            return (record.client, record.forwarded.is_some());
+        };
         let field = rule.field.as_deref().and_then(|wanted| {
             extras.iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| *value)
         });

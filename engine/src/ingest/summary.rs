@@ -97,7 +97,7 @@ pub struct Counts {
     pub limited: u64,
     /// Of these, answered 503: perhaps refused by nginx's limiter, whose status that is by default.
     pub unavailable: u64,
-    /// Requests with a value in the field that clients are to be taken from.
+    /// Requests with a value in the field that clients are, or without a rule could be, taken from.
     pub forwarded: u64,
     /// Lines that aren't.
     pub skips: Skips,

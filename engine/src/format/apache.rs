@@ -89,7 +89,7 @@ pub fn compile(format: &str) -> Result<LogFormat, ApacheError> {
 /// Of a stamp of the beginning and one of the end, the beginning is the arrival; with the end alone,
 /// the duration leads back to it.
 fn forget_ends(layout: &mut Layout) {
-    let begins = layout.fields.iter().any(|field| matches!(field.role, Role::Logged(_)));
+    let begins = layout.has_time();
     layout.stamps_end = !begins;
     for field in layout.fields.iter_mut().filter(|field| field.role == Role::LoggedEnd) {
         field.role = if begins { Role::Extra } else { Role::Logged(1) };
@@ -103,14 +103,13 @@ fn unique(layout: &Layout, name: &str) -> String {
 }
 
 fn check(layout: &Layout) -> Result<(), ApacheError> {
-    let has = |wanted: fn(Role) -> bool| layout.fields.iter().any(|field| wanted(field.role));
     if layout.fields.len() > MAX_FIELDS {
         return Err(ApacheError::TooMany);
     }
-    if !has(|role| matches!(role, Role::Logged(_))) {
+    if !layout.has_time() {
         return Err(ApacheError::NoTime);
     }
-    if !has(|role| matches!(role, Role::Client | Role::Forwarded)) {
+    if !layout.has_client() {
         return Err(ApacheError::NoClient);
     }
     Ok(())

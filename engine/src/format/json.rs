@@ -143,9 +143,7 @@ impl Mapping {
 
     /// Whether objects with these names tell when and who.
     pub fn suffices(&self) -> bool {
-        let has = |wanted: fn(Role) -> bool| self.layout.fields.iter().any(|f| wanted(f.role));
-        has(|role| matches!(role, Role::Logged(_) | Role::LoggedBack))
-            && has(|role| matches!(role, Role::Client | Role::Forwarded))
+        self.layout.has_time() && self.layout.has_client()
     }
 
     /// Takes a line apart.

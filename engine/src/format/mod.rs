@@ -11,6 +11,7 @@ pub mod json;
 pub mod load_balancer;
 pub mod log_format;
 pub mod nginx;
+pub mod parts;
 pub mod record;
 pub mod request;
 pub mod scanner;

@@ -75,14 +75,13 @@ pub fn compile(format: &str, escape: Escape) -> Result<LogFormat, NginxError> {
 }
 
 fn check(layout: &Layout) -> Result<(), NginxError> {
-    let has = |wanted: fn(Role) -> bool| layout.fields.iter().any(|field| wanted(field.role));
     if layout.fields.len() > MAX_FIELDS {
         return Err(NginxError::TooMany);
     }
-    if !has(|role| matches!(role, Role::Logged(_))) {
+    if !layout.has_time() {
         return Err(NginxError::NoTime);
     }
-    if !has(|role| matches!(role, Role::Client | Role::Forwarded)) {
+    if !layout.has_client() {
         return Err(NginxError::NoClient);
     }
     Ok(())

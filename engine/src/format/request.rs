@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::fields::split_port;
+use super::parts::split_port;
 use super::record::{Record, RequestText};
 use super::text::cut;
 

@@ -97,11 +97,8 @@ impl Scanner {
     /// Whether the moment of arrival is known: logged itself, or the end and the duration are.
     pub fn knows_arrival(&self) -> bool {
         self.layout().is_none_or(|layout| {
-            !layout.stamps_end
-                || layout
-                    .fields
-                    .iter()
-                    .any(|f| matches!(f.role, Role::Duration(_) | Role::Seconds | Role::Arrival))
+            let tells = |role| matches!(role, Role::Duration(_) | Role::Seconds | Role::Arrival);
+            !layout.stamps_end || layout.has(tells)
         })
     }
 
@@ -113,8 +110,21 @@ impl Scanner {
         }
     }
 
-    /// Where the first record of a block ends, and whether a line end stands there.
-    pub fn record_end(&self, block: &[u8]) -> Option<usize> {
+    /// The records of a block, without their line ends, and whether they have one.
+    pub fn records<'b>(&self, block: &'b [u8]) -> impl Iterator<Item = (&'b [u8], bool)> {
+        let mut rest = block;
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let end = self.record_end(rest);
+            let record = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+            rest = end.and_then(|end| rest.get(end + 1..)).unwrap_or_default();
+            Some((record, end.is_some()))
+        })
+    }
+
+    fn record_end(&self, block: &[u8]) -> Option<usize> {
         match self {
             Self::Csv(columns) => csv::record_end(block, columns.separator),
             _ => memchr::memchr(b'\n', block),

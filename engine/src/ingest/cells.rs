@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::format::fields::{Field, Kind, Layout, MAX_FIELDS, Role, Values, split_port};
+use crate::format::fields::{Field, Kind, Layout, MAX_FIELDS, Role, Values};
+use crate::format::parts::split_port;
 use crate::format::record::{Client, Record};
 use crate::format::request::Request;
 use crate::format::text::{number, present};

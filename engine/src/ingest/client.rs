@@ -3,7 +3,7 @@
 
 use ipnet::IpNet;
 
-use crate::format::fields::split_port;
+use crate::format::parts::split_port;
 use crate::format::record::{Client, Record};
 use crate::units::address::Address;
 

@@ -76,13 +76,9 @@ impl<'p> Worker<'p> {
         let position = |name| scanner.layout().and_then(|layout| layout.position(name));
         let fields: Vec<(&str, Option<usize>)> =
             self.projection.fields().map(|name| (name, position(name))).collect();
-        let mut rest = block;
-        while !rest.is_empty() {
-            let end = scanner.record_end(rest);
-            let line = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
-            rest = end.and_then(|end| rest.get(end + 1..)).unwrap_or_default();
+        for (line, ended) in scanner.records(block) {
             parsed.counts.lines += 1;
-            let result = if end.is_none() && cut == Cut::BrokenTail {
+            let result = if !ended && cut == Cut::BrokenTail {
                 Err(SkipReason::ArchiveDamaged)
             } else {
                 read_line(scanner, line, self.max_line, &mut |record, values, line| {

@@ -170,7 +170,7 @@ impl<'i> Source<'i> {
                 break;
             }
             let first_line = self.lines;
-            self.lines += self.count_lines(&bytes);
+            self.lines += self.scanner.records(&bytes).fold(0, |count, _| count + 1);
             taken.push(Numbered { bytes, cut, first_line });
         }
         match self.tap.failure() {
@@ -187,19 +187,6 @@ impl<'i> Source<'i> {
             return Err(LoadError::Unreadable { name: self.input.name.clone(), why });
         }
         Ok(Some(Damage { at_byte: self.tap.bytes_read(), why }))
-    }
-
-    fn count_lines(&self, block: &[u8]) -> u64 {
-        let mut rest = block;
-        let mut count = 0;
-        while !rest.is_empty() {
-            count += 1;
-            rest = match self.scanner.record_end(rest) {
-                Some(end) => rest.get(end + 1..).unwrap_or_default(),
-                None => b"",
-            };
-        }
-        count
     }
 }
 
@@ -225,15 +212,8 @@ struct BlockJob<'j, S> {
 impl<S: RowSink> BlockJob<'_, S> {
     fn run(&self, block: &Numbered) -> Done<S::Batch> {
         let mut done = Done::default();
-        let mut lines = 0;
-        let mut rest = block.bytes.as_slice();
-        while !rest.is_empty() {
-            let end = self.scanner.record_end(rest);
-            let line = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
-            rest = end.and_then(|end| rest.get(end + 1..)).unwrap_or_default();
-            lines += 1;
-            let broken = end.is_none() && block.cut == Cut::BrokenTail;
-            let result = if broken {
+        for (lines, (line, ended)) in (1..).zip(self.scanner.records(&block.bytes)) {
+            let result = if !ended && block.cut == Cut::BrokenTail {
                 Err(SkipReason::ArchiveDamaged)
             } else {
                 let number = block.first_line + lines;

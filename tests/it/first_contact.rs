@@ -68,6 +68,7 @@ fn inputs_that_are_missing_or_foreign_are_named() {
     refused(&["analyze", &xz], 3, &["xz -dc"]);
     let cut = folder.write("f.gz", b"\x1f\x8bgarbage");
     refused(&["analyze", &cut], 3, &["damaged gzip from its beginning"]);
+    refused(&["convert", &cut, "--out", "-"], 3, &["damaged gzip from its beginning"]);
     refused(&["analyze", &binary, "--json", "/nowhere/x.json"], 2, &["/nowhere/x.json"]);
 }
 

@@ -1,21 +1,21 @@
 //! Reads all inputs into the event table: workers take blocks from whatever source has one ready,
 //! parse them on their own, and what they made is joined in a fixed order.
 
-use std::io::Read;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-use crate::format::detect::{Choice, choose};
+use crate::format::detect::Choice;
 use crate::format::foreign::Foreign;
 use crate::format::scanner::Scanner;
 use crate::traffic::Traffic;
 
 use super::error::LoadError;
 use super::join::{Placed, assemble};
+use super::open::{self, LogBlocks};
 use super::parse::Worker;
 use super::projection::Projection;
-use super::source::blocks::{BLOCK_BYTES, Blocks, Cut};
-use super::source::decode::{self, Compression};
+use super::source::blocks::{BLOCK_BYTES, Cut};
+use super::source::decode::Compression;
 use super::source::discover::{Found, Input};
 use super::source::tap::Tap;
 use super::summary::{Counts, Damage, SourceSummary, Summary};
@@ -132,7 +132,7 @@ fn run_workers<'p>(job: &Job<'p>) -> Vec<Harvest<'p>> {
 /// Where a source stands.
 enum Stage {
     Waiting,
-    Open { blocks: Blocks<Box<dyn Read + Send>>, next: usize },
+    Open { blocks: LogBlocks, next: usize },
     Done,
 }
 
@@ -288,22 +288,18 @@ impl<'p> Job<'p> {
         slot: &mut Slot,
         block: &mut Vec<u8>,
     ) -> Result<Option<(usize, Cut)>, LoadError> {
-        let unreadable = |why: String| LoadError::Unreadable { name: input.name.clone(), why };
         if matches!(slot.stage, Stage::Waiting) {
-            let tap = Tap::open(input).map_err(|error| unreadable(error.to_string()))?;
-            slot.tap = Some(tap.clone());
-            let (compression, reader) =
-                decode::open(tap).map_err(|error| unreadable(error.to_string()))?;
+            let LoadOptions { block_bytes, max_line, .. } = self.options;
+            let (tap, compression, blocks) = open::open(input, *block_bytes, *max_line)?;
+            slot.tap = Some(tap);
             slot.compression = compression;
-            let blocks = Blocks::new(reader, self.options.block_bytes, self.options.max_line);
             slot.stage = Stage::Open { blocks, next: 0 };
         }
         let Stage::Open { blocks, next } = &mut slot.stage else { return Ok(None) };
         if *next == 0 {
-            let head = blocks.peek();
-            match self.scanner(slot.compression, head) {
+            match open::scanner(slot.compression, blocks.peek(), &self.options.choice) {
                 Ok(scanner) => slot.scanner = Arc::new(scanner.stored_as(input.opener.is_some())),
-                Err(foreign) => slot.foreign = Some(foreign).filter(|_| !head.is_empty()),
+                Err(foreign) => slot.foreign = Some(foreign),
             }
             let scanner = Arc::clone(&slot.scanner);
             blocks.cut_at(Box::new(move |block| scanner.last_record_end(block)));
@@ -312,31 +308,19 @@ impl<'p> Job<'p> {
         let index = *next;
         *next += 1;
         if let Some(what) = slot.foreign {
-            let refused = input.explicit.then(|| refuse(input, slot.compression, what));
+            let refused = input.explicit.then(|| open::refuse(input, slot.compression, what));
             return refused.map_or(Ok(None), Err);
         }
         if cut != Cut::End {
             return Ok(Some((index, cut)));
         }
-        let damage = blocks.damage().map(ToString::to_string);
         let Some(tap) = &mut slot.tap else { return Ok(None) };
         if let Some(why) = tap.failure() {
-            return Err(unreadable(why));
+            return Err(open::unreadable(input, &why));
         }
-        if let Some(why) = damage.as_ref().filter(|_| index == 0 && input.explicit) {
-            let kind = slot.compression.name().unwrap_or("file");
-            return Err(unreadable(format!("damaged {kind} from its beginning: {why}")));
-        }
-        slot.damage = damage.map(|why| Damage { at_byte: tap.bytes_read(), why });
-        slot.digest = Some(tap.finish().map_err(|error| unreadable(error.to_string()))?);
+        slot.damage = open::damage(input, slot.compression, blocks, tap, index > 0)?;
+        slot.digest = Some(tap.finish().map_err(|error| open::unreadable(input, &error))?);
         Ok(None)
-    }
-
-    fn scanner(&self, compression: Compression, head: &[u8]) -> Result<Scanner, Foreign> {
-        if compression.unread_hint().is_some() {
-            return Err(Foreign::Binary);
-        }
-        choose(head, &self.options.choice)
     }
 
     fn report(&self, slot: &mut Slot) {
@@ -375,19 +359,5 @@ impl<'p> Job<'p> {
     fn fail(&self, error: LoadError) {
         self.failed.store(true, Ordering::Relaxed);
         self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-    }
-}
-
-/// Why a file that was named can't be read, and what to do.
-pub(super) fn refuse(input: &Input, compression: Compression, what: Foreign) -> LoadError {
-    let name = input.name.clone();
-    match (compression.name(), compression.unread_hint()) {
-        (Some(kind), Some(command)) => LoadError::Unreadable {
-            why: format!(
-                "{kind} is not read; unpack it first: {command} {name} | shadowcap analyze -"
-            ),
-            name,
-        },
-        _ => LoadError::Foreign { name, what },
     }
 }

@@ -6,6 +6,7 @@ pub mod error;
 mod extract;
 mod join;
 pub mod load;
+mod open;
 mod parse;
 pub mod projection;
 pub mod rows;

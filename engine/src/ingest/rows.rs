@@ -2,12 +2,10 @@
 //! `convert` writes. Nothing is kept and nothing is masked.
 
 use std::collections::BTreeSet;
-use std::io::Read;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::format::detect::choose;
 use crate::format::fields::Values;
 use crate::format::record::Record;
 use crate::format::request::RequestBuffer;
@@ -17,10 +15,11 @@ use crate::format::skip::SkipReason;
 use super::cells::{Context, Row};
 use super::error::LoadError;
 use super::extract::Extract;
-use super::load::{LoadOptions, Watch, check_client_field, refuse};
+use super::load::{LoadOptions, Watch, check_client_field};
+use super::open::{self, LogBlocks};
 use super::parse::read_line;
-use super::source::blocks::{Blocks, Cut};
-use super::source::decode;
+use super::source::blocks::Cut;
+use super::source::decode::Compression;
 use super::source::discover::{Found, Input};
 use super::source::tap::Tap;
 use super::summary::{Damage, Skips};
@@ -107,8 +106,9 @@ pub fn rows<S: RowSink, E: From<LoadError>>(
 struct Source<'i> {
     input: &'i Input,
     tap: Tap,
+    compression: Compression,
     reported: u64,
-    blocks: Blocks<Box<dyn Read + Send>>,
+    blocks: LogBlocks,
     scanner: Arc<Scanner>,
     lines: u64,
 }
@@ -126,28 +126,17 @@ impl<'i> Source<'i> {
         input: &'i Input,
         options: &LoadOptions,
     ) -> Result<Result<Self, &'static str>, LoadError> {
-        let unreadable = |error: std::io::Error| LoadError::Unreadable {
-            name: input.name.clone(),
-            why: error.to_string(),
-        };
-        let tap = Tap::open(input).map_err(unreadable)?;
-        let (compression, reader) = decode::open(tap.clone()).map_err(unreadable)?;
-        let mut blocks = Blocks::new(reader, options.block_bytes, options.max_line);
-        let head = blocks.peek();
-        let scanner = match compression.unread_hint() {
-            Some(_) => Err(crate::format::foreign::Foreign::Binary),
-            None => choose(head, &options.choice),
-        };
-        let scanner = match scanner {
+        let (tap, compression, mut blocks) =
+            open::open(input, options.block_bytes, options.max_line)?;
+        let scanner = match open::scanner(compression, blocks.peek(), &options.choice) {
             Ok(scanner) => scanner,
-            Err(_) if head.is_empty() => Scanner::Combined,
-            Err(what) if input.explicit => return Err(refuse(input, compression, what)),
+            Err(what) if input.explicit => return Err(open::refuse(input, compression, what)),
             Err(what) => return Ok(Err(what.describe())),
         };
         let scanner = Arc::new(scanner);
         let cutter = Arc::clone(&scanner);
         blocks.cut_at(Box::new(move |block| cutter.last_record_end(block)));
-        Ok(Ok(Self { input, tap, reported: 0, blocks, scanner, lines: 0 }))
+        Ok(Ok(Self { input, tap, compression, reported: 0, blocks, scanner, lines: 0 }))
     }
 
     /// The next blocks, as many as there are threads.
@@ -174,19 +163,14 @@ impl<'i> Source<'i> {
             taken.push(Numbered { bytes, cut, first_line });
         }
         match self.tap.failure() {
-            Some(why) => Err(LoadError::Unreadable { name: self.input.name.clone(), why }),
+            Some(why) => Err(open::unreadable(self.input, &why)),
             None => Ok(taken),
         }
     }
 
     /// Where the file broke off, if it did.
     fn damage(&self) -> Result<Option<Damage>, LoadError> {
-        let Some(why) = self.blocks.damage().map(ToString::to_string) else { return Ok(None) };
-        if self.lines == 0 && self.input.explicit {
-            let why = format!("damaged from its beginning: {why}");
-            return Err(LoadError::Unreadable { name: self.input.name.clone(), why });
-        }
-        Ok(Some(Damage { at_byte: self.tap.bytes_read(), why }))
+        open::damage(self.input, self.compression, &self.blocks, &self.tap, self.lines > 0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the fuzz targets call, so that a normal test can replay what they found: each takes any bytes
 //! and must neither panic nor break its promise.
 
-use std::io::Cursor;
+use std::io::{self, Cursor};
 
 use crate::format::apache;
 use crate::format::csv::Columns;
@@ -18,15 +18,18 @@ use crate::format::wrap;
 use crate::ingest::source::blocks::{Blocks, Cut};
 use crate::ingest::source::decode;
 use crate::ingest::source::tap::Tap;
+use crate::policy;
 use crate::site::path::normalise;
 use crate::site::pattern::Pattern;
+use crate::site::read::Files;
+use crate::site::{self, Site};
 
 /// What a target does with any bytes.
 type Target = fn(&[u8]);
 
 /// The targets by name.
-pub const TARGETS: [(&str, Target); 3] =
-    [("line", line), ("template", template), ("source", source)];
+pub const TARGETS: [(&str, Target); 4] =
+    [("line", line), ("template", template), ("source", source), ("policy", policy)];
 
 /// One line in a format that the first byte picks.
 pub fn line(data: &[u8]) {
@@ -114,6 +117,31 @@ pub fn source(data: &[u8]) {
         read += block.len();
         assert!(block.len() <= 2 * (BLOCK + LINE) + 1, "a block of {} bytes", block.len());
     }
+}
+
+/// Every file is this list.
+struct OneList;
+
+impl Files for OneList {
+    fn read(&self, _: &str) -> io::Result<Vec<u8>> {
+        Ok(b"203.0.113.0/24,0.25\n# comment\n+91,0.5\n".to_vec())
+    }
+}
+
+/// A site and a policy file. What is wrong is told one line a problem, in the order of the file.
+pub fn policy(data: &[u8]) {
+    let site = site::read::read(data, "site.toml", &OneList);
+    let known = site.clone().unwrap_or_else(|_| Site::default());
+    let strict = policy::read::read(data, "policy.toml", &known).map(|_| ());
+    let lenient = policy::read::read_lenient(data, "policy.toml", &known).map(|_| ());
+    for problems in [site.map(|_| ()), strict, lenient].into_iter().filter_map(Result::err) {
+        assert!(!problems.is_empty(), "refused without a reason");
+        for problem in &problems {
+            assert!(!problem.to_string().contains(['\n', '\r', '\u{1b}']), "{problem:?}");
+            assert!(problem.place.line > 0 && problem.place.column > 0, "{problem:?}");
+        }
+    }
+    let _ = policy::read::is_policy(&String::from_utf8_lossy(data));
 }
 
 #[cfg(test)]

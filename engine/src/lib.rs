@@ -12,11 +12,17 @@
     clippy::iter_over_hash_type
 )]
 
+pub mod calibrate;
+pub mod document;
 pub mod format;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod ingest;
+pub mod limiter;
 pub mod measure;
+pub mod metric;
+pub mod policy;
+pub mod replay;
 pub mod site;
 pub mod traffic;
 pub mod units;

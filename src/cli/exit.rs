@@ -5,11 +5,15 @@ use std::process::ExitCode;
 use shadowcap_engine::ingest::error::LoadError;
 use thiserror::Error;
 
+use super::setting::WrongFile;
+
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Everything was done.
     Fine,
+    /// Findings at the denied level, or too little agreement.
+    Failed,
     /// The arguments are wrong.
     Usage,
     /// An input is missing, unreadable, foreign, too large, or has too many unreadable lines.
@@ -25,6 +29,7 @@ impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Fine => 0,
+            Self::Failed => 1,
             Self::Usage => 2,
             Self::Input => 3,
             Self::Interrupted => 4,
@@ -45,6 +50,9 @@ pub(crate) enum Failure {
     /// The arguments contradict each other or can't be used.
     #[error("{0}")]
     Usage(String),
+    /// A site or policy file is wrong.
+    #[error("{}: {} to mend", .0.name, .0.problems.len())]
+    Wrong(Box<WrongFile>),
     /// Reading failed.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -62,12 +70,18 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// The user interrupted.
+    pub(crate) fn interrupted() -> Self {
+        Self::Load(LoadError::Interrupted)
+    }
+
     /// The exit code it leads to.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Usage(_) | Self::Output { .. } | Self::Load(LoadError::NoField { .. }) => {
-                Exit::Usage
-            }
+            Self::Usage(_)
+            | Self::Wrong(_)
+            | Self::Output { .. }
+            | Self::Load(LoadError::NoField { .. }) => Exit::Usage,
             Self::Load(LoadError::Interrupted) => Exit::Interrupted,
             Self::Load(_) | Self::System(_) => Exit::Input,
         }

@@ -2,6 +2,7 @@
 //! engine and writes. Nothing here counts anything.
 
 mod args;
+mod arguments;
 mod command;
 mod diagnostics;
 mod exit;
@@ -9,9 +10,12 @@ mod inputs;
 mod job;
 mod memory;
 mod output;
+mod problems;
 mod progress;
 mod reading;
+mod setting;
 mod signals;
+mod whose;
 
 use std::process::ExitCode;
 
@@ -37,6 +41,12 @@ pub(crate) fn run() -> ExitCode {
     let outcome = std::panic::catch_unwind(|| match args.command {
         Command::Analyze(analyze) => command::analyze::run(&analyze),
         Command::Convert(convert) => command::convert::run(&convert),
+        Command::Replay(replay) => command::replay::run(&replay),
+        Command::Explain(explain) => command::explain::run(&explain),
+        Command::Calibrate(calibrate) => command::calibrate::run(&calibrate),
+        Command::Check(check) => command::check::run(&check),
+        Command::Metrics(metrics) => command::metrics::run(&metrics),
+        Command::Init(init) => command::init::run(&init),
     });
     match outcome {
         Ok(Ok(exit)) => exit.into(),
@@ -50,6 +60,9 @@ pub(crate) fn run() -> ExitCode {
 
 fn report(failure: &Failure) -> Exit {
     output::remove_unfinished();
-    diagnostics::error(&failure.to_string());
+    match failure {
+        Failure::Wrong(file) => problems::show(file),
+        _ => diagnostics::error(&failure.to_string()),
+    }
     failure.exit()
 }

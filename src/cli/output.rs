@@ -106,6 +106,17 @@ impl Target {
         Ok(())
     }
 
+    /// The failure to write it.
+    pub(crate) fn failed(&self, why: &str) -> Failure {
+        let path = match self {
+            Self::Stdout => "standard output".to_owned(),
+            Self::File { path, .. } | Self::Device { path, .. } => {
+                path.to_string_lossy().into_owned()
+            }
+        };
+        Failure::Output { path, why: why.to_owned() }
+    }
+
     /// A handle to the file itself, for writers that need one; `None` for standard output.
     ///
     /// # Errors

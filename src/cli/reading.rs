@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
+use clap::ValueEnum;
 use ipnet::IpNet;
 use shadowcap_engine::format::apache;
 use shadowcap_engine::format::detect::{Choice, Format};
@@ -15,6 +16,8 @@ use shadowcap_engine::format::writer_evidence::Writer;
 use shadowcap_engine::ingest::client::{ClientRule, Pick};
 use shadowcap_engine::ingest::load::LoadOptions;
 use shadowcap_engine::ingest::projection::Projection;
+use shadowcap_engine::site::Site;
+use shadowcap_engine::site::facts::ClientIp;
 use shadowcap_engine::site::key::KeySpec;
 use shadowcap_engine::site::route::Route;
 
@@ -22,6 +25,38 @@ use super::args::{FormatArg, InputArgs, KeyArgs, MachineArgs};
 use super::diagnostics;
 use super::exit::Failure;
 use super::memory;
+
+/// The site that a file and the flags describe together: the flags' routes and keys come after the
+/// file's.
+///
+/// # Errors
+/// When a flag can't be used, or names something twice.
+pub(crate) fn site(mut site: Site, args: &KeyArgs) -> Result<Site, Failure> {
+    for text in &args.define_key {
+        let key = KeySpec::parse(text, args.ipv6_prefix).map_err(|error| usage(&error))?;
+        if site.keys.iter().any(|known| known.name == key.name) {
+            return Err(Failure::Usage(format!("the key `{}` is defined twice", key.name)));
+        }
+        site.keys.push(key);
+    }
+    for text in &args.route {
+        let route = Route::parse(text).map_err(|error| usage(&error))?;
+        if site.routes.iter().any(|known| known.name == route.name) {
+            return Err(Failure::Usage(format!("the route `{}` is defined twice", route.name)));
+        }
+        site.routes.push(route);
+    }
+    for key in &site.keys {
+        let missing = key.captures().find(|n| !site.routes.iter().any(|r| r.has_capture(n)));
+        if let Some(name) = missing {
+            return Err(Failure::Usage(format!(
+                "the key `{}` needs path:{name}, but no --route has {{{name}}} in its path",
+                key.name
+            )));
+        }
+    }
+    Ok(site)
+}
 
 /// What to read with.
 ///
@@ -31,14 +66,15 @@ pub(crate) fn options(
     input: &InputArgs,
     keys: &KeyArgs,
     machine: &MachineArgs,
+    site: &Site,
 ) -> Result<LoadOptions, Failure> {
     let threads = match machine.threads {
         Some(threads) => usize::from(threads),
         None => available_parallelism().map_or(1, usize::from),
     };
     Ok(LoadOptions {
-        projection: projection(input, keys)?,
-        choice: choice(input)?,
+        projection: projection(input, keys, site)?,
+        choice: choice(input, site)?,
         max_line: input.max_line,
         threads,
         memory_bytes: machine.memory.or_else(memory::default_limit),
@@ -50,47 +86,47 @@ fn usage(error: &dyn std::fmt::Display) -> Failure {
     Failure::Usage(error.to_string())
 }
 
-fn projection(input: &InputArgs, args: &KeyArgs) -> Result<Projection, Failure> {
+fn projection(input: &InputArgs, args: &KeyArgs, site: &Site) -> Result<Projection, Failure> {
     let mut keys = vec![KeySpec::ip(args.ipv6_prefix)];
-    for text in &args.define_key {
-        let key = KeySpec::parse(text, args.ipv6_prefix).map_err(|error| usage(&error))?;
-        if keys.iter().any(|known| known.name == key.name) {
-            return Err(Failure::Usage(format!("the key `{}` is defined twice", key.name)));
-        }
-        keys.push(key);
-    }
+    keys.extend(site.keys.iter().cloned());
     if !keys.iter().any(|key| key.name == "user") {
         // who logged in is worth knowing wherever a log says it
         keys.push(KeySpec::user());
-    }
-    let mut routes: Vec<Route> = Vec::new();
-    for text in &args.route {
-        let route = Route::parse(text).map_err(|error| usage(&error))?;
-        if routes.iter().any(|known| known.name == route.name) {
-            return Err(Failure::Usage(format!("the route `{}` is defined twice", route.name)));
-        }
-        routes.push(route);
-    }
-    for key in &keys {
-        if let Some(name) = key.captures().find(|n| !routes.iter().any(|r| r.pattern().has(n))) {
-            return Err(Failure::Usage(format!(
-                "the key `{}` needs path:{name}, but no --route has {{{name}}} in its path",
-                key.name
-            )));
-        }
     }
     if let (Some(from), Some(to)) = (input.from, input.to)
         && from >= to
     {
         return Err(Failure::Usage("--from must be before --to".to_owned()));
     }
+    let client = match client_rule(input)? {
+        None => site.input.client_ip.as_ref().map(client_of_site),
+        rule => rule,
+    };
     Ok(Projection {
         keys,
-        routes,
+        routes: site.routes.clone(),
         from_us: input.from,
         to_us: input.to,
-        client: client_rule(input)?,
+        client,
+        ..Projection::default()
     })
+}
+
+/// `client_ip` of the site file.
+fn client_of_site(client: &ClientIp) -> ClientRule {
+    let pick = match client.hop {
+        Some(hop) => Pick::Hop(usize::from(hop)),
+        None if client.recursive => Pick::Untrusted(client.trusted.clone()),
+        None => Pick::Last(client.trusted.clone()),
+    };
+    ClientRule { field: forwarded_field(&client.from), pick }
+}
+
+/// The field that names clients; `None` for `X-Forwarded-For`, however it is written.
+fn forwarded_field(name: &str) -> Option<String> {
+    let forwarded =
+        ["x_forwarded_for", "http_x_forwarded_for", "x-forwarded-for", "X-Forwarded-For"];
+    (!forwarded.contains(&name)).then(|| name.to_owned())
 }
 
 /// `--client-ip` with `--trusted-proxy` or `--hop`.
@@ -124,14 +160,18 @@ fn client_rule(input: &InputArgs) -> Result<Option<ClientRule>, Failure> {
             return Err(Failure::Usage("give --trusted-proxy or --hop, not both".to_owned()));
         }
     };
-    let forwarded =
-        ["x_forwarded_for", "http_x_forwarded_for", "x-forwarded-for", "X-Forwarded-For"];
-    let field = (!forwarded.contains(&field.as_str())).then(|| field.clone());
-    Ok(Some(ClientRule { field, pick }))
+    Ok(Some(ClientRule { field: forwarded_field(field), pick }))
 }
 
-fn choice(input: &InputArgs) -> Result<Choice, Failure> {
-    let (family, format) = match input.format {
+/// The format: the flags', else the site's, else found out.
+fn choice(input: &InputArgs, site: &Site) -> Result<Choice, Failure> {
+    let named = match (input.format, &site.input.format) {
+        (FormatArg::Auto, Some(name)) => {
+            FormatArg::from_str(name, false).map_err(|error| usage(&error))?
+        }
+        (format, _) => format,
+    };
+    let (family, format) = match named {
         FormatArg::Auto => (None, None),
         FormatArg::Nginx => (Some(Writer::Nginx), None),
         FormatArg::Apache => (Some(Writer::Apache), None),
@@ -148,7 +188,9 @@ fn choice(input: &InputArgs) -> Result<Choice, Failure> {
         FormatArg::Csv => (None, Some(Format::Csv)),
         FormatArg::Parquet => (None, Some(Format::Parquet)),
     };
-    let mut fields = Vec::new();
+    let of_site = site.input.fields.iter();
+    let mut fields: Vec<(String, String)> =
+        of_site.map(|(name, column)| (name.clone(), column.clone())).collect();
     for text in &input.field {
         let (name, column) = text
             .split_once('=')
@@ -158,10 +200,11 @@ fn choice(input: &InputArgs) -> Result<Choice, Failure> {
                 "--field {text}: write NAME=COLUMN, as in time=ts or client_ip=addr"
             ))
         })?;
+        fields.retain(|(known, _)| known != name);
         fields.push((name.to_owned(), column.to_owned()));
     }
     let choice = Choice { family, format, log_format: None, fields };
-    match &input.log_format {
+    match input.log_format.as_ref().or(site.input.log_format.as_ref()) {
         Some(text) => log_format(text, choice),
         None if matches!(format, Some(Format::NginxCustom | Format::ApacheCustom)) => {
             let text = "this format needs --log-format: its string, or @nginx.conf:NAME";

@@ -16,7 +16,10 @@ use super::model::{
     Suspect, Understated,
 };
 use super::number::{Bracketed, Thousandths};
+use super::policies::{self, PolicyMaterial};
+use super::policy_warnings::about_policies;
 use super::pseudonym::Names;
+use super::terminal_policies;
 use super::warning::Warning;
 use shadowcap_engine::units::escape;
 
@@ -30,6 +33,7 @@ pub(crate) struct Material<'a> {
     pub(crate) routes: &'a [Route],
     pub(crate) proxies: Option<&'a Proxies>,
     pub(crate) suspects: &'a [suspects::Suspect],
+    pub(crate) policies: &'a [PolicyMaterial<'a>],
     pub(crate) max_bad_per_million: u64,
     pub(crate) names: &'a Names,
     pub(crate) arguments: &'a [String],
@@ -54,6 +58,10 @@ pub(crate) struct Built {
 /// Builds the report.
 pub(crate) fn build(material: &Material<'_>) -> Built {
     let too_many_bad = too_many_bad(material);
+    let policies: Vec<_> = material.policies.iter().map(policies::policy).collect();
+    let verdicts = policies
+        .iter()
+        .map(|policy| policies::verdict(policy, terminal_policies::knows_cohorts(policy)));
     let document = Report {
         schema: "shadowcap/report/1",
         generator: Generator { name: "shadowcap", version: env!("CARGO_PKG_VERSION") },
@@ -61,8 +69,8 @@ pub(crate) fn build(material: &Material<'_>) -> Built {
         keys: material.totals.iter().map(key).collect(),
         measure: material.measures.iter().map(|measure| row(measure, material.names)).collect(),
         suspects: material.suspects.iter().map(|s| suspect(s, material.names)).collect(),
-        policies: vec![],
-        verdicts: vec![],
+        verdicts: verdicts.collect(),
+        policies,
         series: vec![],
         curves: vec![],
         recommendations: vec![],
@@ -196,6 +204,7 @@ fn percentiles<S: Copy, T>(
 fn warnings(material: &Material<'_>) -> Vec<model::Warning> {
     let mut list = about_input(material);
     list.extend(about_requests(material));
+    list.extend(about_policies(material));
     let mut entries: Vec<model::Warning> = list.iter().map(Warning::entry).collect();
     entries.sort_by(|a, b| (a.code, &a.text).cmp(&(b.code, &b.text)));
     entries

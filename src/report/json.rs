@@ -6,13 +6,11 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-use super::model::Report;
-
 /// Depth to which objects and lists are spread over lines.
 const SPREAD: usize = 2;
 
 /// The document, with a line end.
-pub(crate) fn write(report: &Report) -> Vec<u8> {
+pub(crate) fn write<T: Serialize>(report: &T) -> Vec<u8> {
     let mut out = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut out, Spread::default());
     // the model has string keys only, and a vector takes every byte

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::number::{Bracketed, Thousandths};
+use super::policy_model::{Policy, PolicyVerdict};
 
 /// The whole report. Times are RFC 3339 in UTC with 6 decimals, windows whole or decimal seconds.
 #[derive(Debug, Serialize)]
@@ -21,10 +22,10 @@ pub(crate) struct Report {
     pub(crate) measure: Vec<Measure>,
     /// Clients that stand out, at most 20, by requests, most first, then by their key.
     pub(crate) suspects: Vec<Suspect>,
-    /// Policies replayed.
-    pub(crate) policies: Vec<Never>,
-    /// What the replay says, in words.
-    pub(crate) verdicts: Vec<Never>,
+    /// Policies replayed, in the order given.
+    pub(crate) policies: Vec<Policy>,
+    /// What each replay says, in words, in the order of the policies.
+    pub(crate) verdicts: Vec<PolicyVerdict>,
     /// Requests over time.
     pub(crate) series: Vec<Never>,
     /// Refusals by limit.

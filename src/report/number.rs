@@ -19,6 +19,9 @@ pub(crate) enum Bracketed<T> {
         hi: T,
         /// How well the ends are known.
         kind: Kind,
+        /// For what a replay counts: the base case, requests where they are stamped.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        base: Option<T>,
     },
 }
 
@@ -47,7 +50,15 @@ impl<T: Copy> Bracketed<T> {
             BracketKind::Sampled => Kind::Sampled,
             BracketKind::Assumed => Kind::Assumed,
         };
-        Self::Between { lo: convert(bracket.lo), hi: convert(bracket.hi), kind }
+        Self::Between { lo: convert(bracket.lo), hi: convert(bracket.hi), kind, base: None }
+    }
+
+    /// The same with its base case.
+    pub(crate) fn around(self, value: T) -> Self {
+        match self {
+            Self::Between { lo, hi, kind, .. } => Self::Between { lo, hi, kind, base: Some(value) },
+            exact @ Self::Exact(_) => exact,
+        }
     }
 
     /// Both ends.
@@ -73,6 +84,24 @@ impl Serialize for Thousandths {
     }
 }
 
+/// A share kept as millionths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(transparent))]
+pub(crate) struct Millionths(#[cfg_attr(test, schemars(with = "f64"))] pub(crate) u64);
+
+impl Serialize for Millionths {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let whole = u32::try_from(self.0).unwrap_or(u32::MAX);
+        serializer.serialize_f64(f64::from(whole) / 1_000_000.0)
+    }
+}
+
+/// A part of a whole, 6 decimals; `None` of nothing.
+pub(super) fn share(part: u64, whole: u64) -> Option<Millionths> {
+    decimal::ratio(part, whole, 6).map(Millionths)
+}
+
 /// `1234567` → `1,234,567`.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -87,10 +116,11 @@ pub(super) fn grouped(number: u64) -> String {
 }
 
 /// A bracket of counts: `12` or `12–17`.
-pub(super) fn range(bracket: &Bracketed<u32>) -> String {
-    match bracket.ends() {
-        (lo, hi) if lo == hi => grouped(u64::from(lo)),
-        (lo, hi) => format!("{}\u{2013}{}", grouped(u64::from(lo)), grouped(u64::from(hi))),
+pub(super) fn range<T: Copy + Into<u64>>(bracket: &Bracketed<T>) -> String {
+    let (lo, hi) = bracket.ends();
+    match (lo.into(), hi.into()) {
+        (lo, hi) if lo == hi => grouped(lo),
+        (lo, hi) => format!("{}\u{2013}{}", grouped(lo), grouped(hi)),
     }
 }
 
@@ -113,6 +143,15 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
         0 if part > 0 => "under 0.1 %".to_owned(),
         1000 if part < whole => "over 99.9 %".to_owned(),
         _ => format!("{}.{} %", tenths / 10, tenths % 10),
+    }
+}
+
+/// The same of a bracket: `0.5–22.8 %`.
+pub(super) fn percent_range(part: &Bracketed<u64>, whole: u64) -> String {
+    let (lo, hi) = part.ends();
+    match (percent(lo, whole), percent(hi, whole)) {
+        (lo, hi) if lo == hi => lo,
+        (lo, hi) => format!("{}\u{2013}{hi}", lo.trim_end_matches(" %")),
     }
 }
 

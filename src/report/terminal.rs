@@ -7,7 +7,8 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent};
 use shadowcap_engine::units::span;
 
-use super::warning::TOO_MANY;
+use super::terminal_policies;
+use super::warning::{REFUSED_BEFORE, TOO_MANY};
 
 use super::model::{Companions, Input, Key, Measure, Report, Seconds, Source, Warning};
 use super::number::{factor, grouped, percent, plural, range};
@@ -35,11 +36,20 @@ impl Look {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
-    fn heading(self, text: &str) -> String {
+    pub(super) fn heading(self, text: &str) -> String {
         self.paint(Style::new().bold(), text)
     }
 
-    fn table(self, header: &[&str]) -> Table {
+    pub(super) fn table(self, header: &[&str]) -> Table {
+        let mut table = self.left_table(header);
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        table
+    }
+
+    /// A table of texts.
+    pub(super) fn left_table(self, header: &[&str]) -> Table {
         let mut table = Table::new();
         table.load_preset(NOTHING);
         table.set_style(TableComponent::HeaderLines, '\u{2500}');
@@ -47,9 +57,6 @@ impl Look {
         table.set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(self.width);
         table.set_header(header.iter().copied());
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
         table
     }
 }
@@ -62,10 +69,14 @@ pub(crate) fn write(report: &Report, look: Look) -> String {
     skipped(&mut out, &report.input, look);
     for key in &report.keys {
         let rows: Vec<&Measure> = report.measure.iter().filter(|row| row.key == key.key).collect();
+        if rows.is_empty() && !report.policies.is_empty() {
+            continue;
+        }
         peaks(&mut out, key, report.input.requests, &rows, look);
         routes(&mut out, &rows, look);
     }
     suspects(&mut out, report, look);
+    terminal_policies::write(&mut out, report, look);
     out
 }
 
@@ -82,8 +93,10 @@ fn opening(out: &mut String, report: &Report, look: Look) {
         let _ = write!(line, ", {} to {} UTC", seconds(first), seconds(last));
     }
     // a report not to be trusted says so before anything else
-    let (first, rest): (Vec<_>, Vec<_>) =
-        input.warnings.iter().partition(|warning| warning.code == TOO_MANY);
+    let (first, rest): (Vec<_>, Vec<_>) = input
+        .warnings
+        .iter()
+        .partition(|warning| [TOO_MANY, REFUSED_BEFORE].contains(&warning.code));
     for warning in first {
         show(out, warning, look);
     }
@@ -105,7 +118,7 @@ fn seconds(rfc3339: &str) -> String {
 }
 
 /// Breaks a paragraph at blanks, with later lines indented.
-fn wrapped(text: &str, width: u16, indent: usize) -> String {
+pub(super) fn wrapped(text: &str, width: u16, indent: usize) -> String {
     let mut out = String::new();
     let mut used = 0;
     for word in text.split(' ') {

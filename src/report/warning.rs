@@ -14,6 +14,8 @@ use shadowcap_engine::units::escape;
 
 /// The code of the warning that comes before everything else.
 pub(super) const TOO_MANY: &str = "SC100";
+/// The code of a warning that comes before everything else too.
+pub(super) const REFUSED_BEFORE: &str = "SC121";
 
 /// Something to know before trusting the numbers.
 #[derive(Debug)]
@@ -54,6 +56,33 @@ pub(super) enum Warning<'a> {
     KeyMissing { key: &'a str },
     /// A route matches no request.
     RouteUnused { route: &'a str },
+    /// Texts that should be phone numbers aren't.
+    NoPhone { key: &'a str, count: u64, of: u64 },
+    /// What refused clients would have done next isn't known.
+    OpenLoop,
+    /// Stamps are too coarse to decide by.
+    Arrangements { step_us: i64 },
+    /// A limit's requests lack its key.
+    LimitKeyMissing {
+        policy: &'a str,
+        limit: &'a str,
+        key: &'a str,
+        count: u64,
+        of: u64,
+        fate: &'static str,
+    },
+    /// Many requests had been refused when the log was written.
+    RefusedBefore { count: u64, of: u64 },
+    /// Responses count when they end, and no log says when that is.
+    NoDurations { policy: &'a str, limit: &'a str },
+    /// AWS WAF can't be replayed exactly.
+    Waf { policy: &'a str, limit: &'a str },
+    /// AWS WAF holds down so many keys only.
+    WafKeys { policy: &'a str, limit: &'a str, keys: u64 },
+    /// Whether nginx frees idle keys matters.
+    Reclaim { policy: &'a str, limit: &'a str, count: u64 },
+    /// Which instance got a request isn't taken from the log.
+    Balance { tier: &'a str },
 }
 
 impl Warning<'_> {
@@ -76,6 +105,16 @@ impl Warning<'_> {
             Self::Unusable { .. } => "SC114",
             Self::GoesOn { .. } => "SC116",
             Self::NoHeader { .. } | Self::NoColumn { .. } => "SC115",
+            Self::NoPhone { .. } => "SC117",
+            Self::OpenLoop => "SC118",
+            Self::Arrangements { .. } => "SC119",
+            Self::LimitKeyMissing { .. } => "SC120",
+            Self::RefusedBefore { .. } => REFUSED_BEFORE,
+            Self::NoDurations { .. } => "SC122",
+            Self::Waf { .. } => "SC123",
+            Self::WafKeys { .. } => "SC124",
+            Self::Reclaim { .. } => "SC125",
+            Self::Balance { .. } => "SC126",
         }
     }
 
@@ -198,6 +237,66 @@ impl fmt::Display for Warning<'_> {
                 f,
                 "no request matches the route {route} (paths are compared percent-decoded, without the query)"
             ),
+            replay => replay.write_replay(f),
+        }
+    }
+}
+
+impl Warning<'_> {
+    /// Those about a replay.
+    fn write_replay(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPhone { key, count, of } => write!(
+                f,
+                "{} ({}) {} a {key} that is no phone number and so counts as missing",
+                plural(*count, "request", "requests"),
+                percent(*count, *of),
+                if *count == 1 { "has" } else { "have" }
+            ),
+            Self::OpenLoop => write!(
+                f,
+                "an open loop: what refused clients would have done next (tried again, given up) no log can show, so all go on as they did"
+            ),
+            Self::Arrangements { step_us } => write!(
+                f,
+                "stamps have steps of {}: each client's requests of one stamp are replayed all at once (the base case), spread over the step, and meeting at its border; a\u{2013}b are the least and the most of the three, examples and no proof",
+                span::format(*step_us)
+            ),
+            Self::LimitKeyMissing { policy, limit, key, count, of, fate } => write!(
+                f,
+                "{policy}: {} of {} matching \u{201c}{limit}\u{201d} have no {key} and {fate}",
+                percent(*count, *of),
+                plural(*of, "request", "requests")
+            ),
+            Self::RefusedBefore { count, of } => write!(
+                f,
+                "{} ({}) had been refused when the log was written: what they would have been answered, and what their clients would have sent next, is not known; --already-limited drop leaves them out",
+                plural(*count, "request", "requests"),
+                percent(*count, *of)
+            ),
+            Self::NoDurations { policy, limit } => write!(
+                f,
+                "{policy}: \u{201c}{limit}\u{201d} counts responses, and no log says how long requests took: each is taken to end as it arrives, so requests that raced each other are not seen"
+            ),
+            Self::Waf { policy, limit } => write!(
+                f,
+                "{policy}: \u{201c}{limit}\u{201d} is AWS WAF, which checks about every 10 s and takes its time: a\u{2013}b assume the delays of the policy (lag_detect, lag_release); AWS documents rarer delays of minutes"
+            ),
+            Self::WafKeys { policy, limit, keys } => write!(
+                f,
+                "{policy}: \u{201c}{limit}\u{201d} would hold down {} keys, and AWS WAF only the 10,000 fastest at a time: more gets through",
+                grouped(*keys)
+            ),
+            Self::Reclaim { policy, limit, count } => write!(
+                f,
+                "{policy}: \u{201c}{limit}\u{201d} decides {} otherwise if the server is not busy enough to free idle keys (reclaim = \"none\")",
+                plural(*count, "request", "requests")
+            ),
+            Self::Balance { tier } => write!(
+                f,
+                "the tier {tier}: which instance got a request is not taken from the log by this version; requests are spread in turn"
+            ),
+            _ => Ok(()),
         }
     }
 }

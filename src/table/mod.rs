@@ -3,6 +3,7 @@
 
 mod cell;
 pub(crate) mod csv;
+pub(crate) mod decisions;
 pub(crate) mod jsonl;
 pub(crate) mod parquet;
 pub(crate) mod parquet_in;

@@ -5,6 +5,8 @@
 use std::fs;
 use std::path::Path;
 
+use shadowcap_engine::limiter::Limiter;
+
 use crate::support::{program, root};
 
 fn expect(path: &Path, current: &[u8]) {
@@ -30,4 +32,14 @@ fn every_case_gives_what_it_expects() {
         count += 1;
     }
     assert!(count >= 4, "only {count} cases");
+}
+
+#[test]
+fn every_algorithm_has_a_case() {
+    for name in Limiter::NAMES {
+        let folder = root().join("tests/data/cases").join(format!("replay-{name}"));
+        assert!(folder.is_dir(), "{} is missing", folder.display());
+        let policy = fs::read_to_string(folder.join("policy.toml")).unwrap();
+        assert!(policy.contains(&format!("algorithm = \"{name}\"")), "{name}");
+    }
 }

@@ -5,6 +5,8 @@ mod cases;
 mod clients;
 mod convert;
 mod corpus;
+#[path = "../fidelity/mod.rs"]
+mod fidelity;
 mod first_contact;
 mod format_cases;
 mod hostile;
@@ -13,4 +15,5 @@ mod property;
 mod readme;
 mod same_report;
 mod sample_log;
+mod second_replay;
 mod support;

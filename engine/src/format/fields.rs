@@ -150,6 +150,7 @@ impl Layout {
             match field.name.as_str() {
                 "time_iso8601" => field.role = Role::Arrival,
                 "logged" => field.role = Role::LoggedBack,
+                "limited" => field.role = Role::Limited,
                 _ => {}
             }
         }

@@ -21,6 +21,9 @@ pub struct ClientRule {
 pub enum Pick {
     /// From the right, the first that is no trusted proxy; only if the connection came from one.
     Untrusted(Vec<IpNet>),
+    /// The last, only if the connection came from a trusted proxy (nginx without
+    /// `real_ip_recursive`).
+    Last(Vec<IpNet>),
     /// The n-th from the right, from 1.
     Hop(usize),
 }
@@ -47,7 +50,7 @@ impl ClientRule {
                 let mut entries = entries.skip(hop.saturating_sub(1));
                 entries.next().and_then(parse).map_or(record.client, Client::Address)
             }
-            Pick::Untrusted(proxies) => {
+            Pick::Untrusted(proxies) | Pick::Last(proxies) => {
                 let trusted = |client: Client<'_>| match client {
                     Client::Address(address) => {
                         let ip = address.to_ip();
@@ -56,8 +59,9 @@ impl ClientRule {
                     // a connection from a local socket is the proxy's; a log without the peer can't tell
                     Client::Named(name) => name == b"unix:" || name == b"-",
                 };
+                let most = if matches!(self.pick, Pick::Last(_)) { 1 } else { usize::MAX };
                 let mut client = record.client;
-                for address in entries.map(parse) {
+                for address in entries.map(parse).take(most) {
                     let Some(address) = address.filter(|_| trusted(client)) else { break };
                     client = Client::Address(address);
                 }
@@ -112,6 +116,13 @@ mod tests {
         ] {
             assert_eq!(client(peer, forwarded, pick()), expected, "{peer} {forwarded}");
         }
+    }
+
+    #[test]
+    fn without_recursion_only_the_last_address_counts() {
+        let pick = || Pick::Last(vec!["10.0.0.0/8".parse().unwrap()]);
+        assert_eq!(client("10.0.0.9", "203.0.113.195, 10.1.1.1", pick()), "10.1.1.1");
+        assert_eq!(client("192.0.2.1", "203.0.113.195", pick()), "192.0.2.1");
     }
 
     #[test]

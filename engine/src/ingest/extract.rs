@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+use crate::format::fields::Values;
+use crate::format::parts::split_port;
 use crate::format::record::{Client, Record};
 use crate::format::request::{Request, RequestBuffer};
 use crate::format::{template, text};
@@ -20,6 +22,7 @@ const LONGEST_KEY: usize = 256;
 const MALFORMED: &[u8] = b"(malformed request)";
 
 /// A record with its request taken apart and its path normalised.
+#[derive(Debug)]
 pub(super) struct Extract<'r> {
     record: &'r Record<'r>,
     client: Client<'r>,
@@ -28,8 +31,22 @@ pub(super) struct Extract<'r> {
     path: Cow<'r, [u8]>,
 }
 
-/// The values of fields that only some formats have: (name, as written).
-pub(super) type Extras<'r> = &'r [(&'r str, Option<&'r [u8]>)];
+/// The values of fields that only some formats have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extras<'r> {
+    /// Names, each with the field's position in the layout, if it is there.
+    pub(super) fields: &'r [(Cow<'r, str>, Option<usize>)],
+    /// The values of the line.
+    pub(super) values: &'r Values<'r>,
+}
+
+impl<'r> Extras<'r> {
+    /// A field's value, as written.
+    pub(super) fn get(&self, name: &str) -> Option<&'r [u8]> {
+        let (_, position) = self.fields.iter().find(|(known, _)| known == name)?;
+        position.and_then(|at| self.values.get(at))
+    }
+}
 
 impl<'r> Extract<'r> {
     /// `client` is who counts as the client; `request` holds the request with its escapes undone.
@@ -47,8 +64,26 @@ impl<'r> Extract<'r> {
     /// The index of the first route that matches, or [`NONE`].
     pub(super) fn route(&self, routes: &[Route]) -> u32 {
         let Some(request) = self.request else { return NONE };
-        let at = routes.iter().position(|route| route.matches(request.method, &self.path));
+        let host = routes.iter().any(Route::needs_host).then(|| self.host()).flatten();
+        let matches = |route: &Route| route.matches(request.method, host.as_deref(), &self.path);
+        let at = routes.iter().position(matches);
         at.and_then(|at| u32::try_from(at).ok()).unwrap_or(NONE)
+    }
+
+    /// The virtual host, without its port or brackets, as written else.
+    pub(super) fn host(&self) -> Option<Cow<'_, [u8]>> {
+        let written = match (self.request.and_then(|request| request.host), self.record.host) {
+            (Some(host), _) => Cow::Borrowed(host),
+            (None, Some(host)) => self.record.escape.undo(host),
+            (None, None) => {
+                Cow::Borrowed(self.record.request.line().and_then(Request::host_of_malformed)?)
+            }
+        };
+        let host = match written {
+            Cow::Borrowed(text) => Cow::Borrowed(without_port(text)),
+            Cow::Owned(text) => Cow::Owned(without_port(&text).to_vec()),
+        };
+        text::present(&host).is_some().then_some(host)
     }
 
     /// A hash of the normalised path; of nothing for a malformed request.
@@ -91,7 +126,7 @@ impl<'r> Extract<'r> {
     }
 
     /// The value of one source, escapes undone; `None` where it is missing or empty.
-    fn source(
+    pub(super) fn source(
         &self,
         source: &Source,
         projection: &Projection,
@@ -118,12 +153,7 @@ impl<'r> Extract<'r> {
             Source::Path => self.request.map(|_| Cow::Borrowed(&*self.path)),
             Source::Referer => header(self.record.referer),
             Source::UserAgent => header(self.record.user_agent),
-            Source::Field(name) => header(
-                self.extras
-                    .iter()
-                    .find(|(known, _)| known == name)
-                    .and_then(|(_, value)| value.and_then(text::present)),
-            ),
+            Source::Field(name) => header(self.extras.get(name).and_then(text::present)),
             Source::Query(name) => self
                 .request
                 .and_then(|r| r.query)
@@ -132,11 +162,17 @@ impl<'r> Extract<'r> {
             Source::Capture(name) => usize::try_from(place)
                 .ok()
                 .and_then(|place| projection.routes.get(place))
-                .and_then(|route| route.pattern().capture(name, &self.path))
+                .and_then(|route| route.capture(name, &self.path))
                 .map(Cow::Borrowed),
         };
         value.filter(|value| !value.is_empty())
     }
+}
+
+/// A host without its port, an IPv6 address without its brackets.
+fn without_port(host: &[u8]) -> &[u8] {
+    let host = split_port(host).0;
+    host.strip_prefix(b"[").and_then(|host| host.strip_suffix(b"]")).unwrap_or(host)
 }
 
 /// Keeps a long key's beginning and a digest of the whole, so that no client can fill the memory.
@@ -172,8 +208,11 @@ mod tests {
         };
         let record = scan(line.as_bytes()).unwrap();
         let request = RequestBuffer::new(&record);
-        let extract =
-            Extract::new(&record, record.client, &request, &[("cookie_uid", Some(b"u7"))]);
+        let mut values = Values::default();
+        values.set(3, b"u7");
+        let fields = [("cookie_uid".into(), Some(3)), ("cookie_none".into(), None)];
+        let extras = Extras { fields: &fields, values: &values };
+        let extract = Extract::new(&record, record.client, &request, extras);
         let place = extract.route(&projection.routes);
         let mut out = Vec::new();
         let spec = KeySpec::parse(&format!("k={expr}"), 64).unwrap();

@@ -1,56 +1,105 @@
 //! Blocks that workers parsed in any order become one table in the one order there is.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rayon::prelude::*;
 
 use crate::format::detect::Choice;
-use crate::traffic::dictionary::{Interner, join};
-use crate::traffic::{Events, NONE, Traffic};
+use crate::site::key::KeySpec;
+use crate::traffic::dictionary::{Interner, Joined, join};
+use crate::traffic::{Events, NO_DURATION, NONE, Observed, Traffic};
 
 use super::parse::{ParsedBlock, Worker};
 use super::projection::Projection;
 use super::summary::{Counts, SourceSummary};
 
-/// A parsed block and where it belongs.
-pub(super) struct Placed {
-    pub(super) source: usize,
-    pub(super) index: usize,
-    pub(super) worker: usize,
-    pub(super) parsed: ParsedBlock,
+/// What was parsed of one source so far. Blocks are added in their order as soon as those before them
+/// are there, and given back: nothing is held twice.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// Columns in the numbers of the workers that parsed them.
+    events: Events,
+    /// Which worker's, in order.
+    runs: Vec<Run>,
+    counts: Counts,
+    /// The index of the block that comes next.
+    next: usize,
+    /// Blocks before which one is still missing, by index.
+    waiting: BTreeMap<usize, (usize, ParsedBlock)>,
+}
+
+/// Events that one worker parsed.
+struct Run {
+    worker: usize,
+    events: usize,
+}
+
+impl Gathered {
+    /// Takes a block, by its index in the source, from the worker that parsed it.
+    pub(super) fn take(&mut self, index: usize, worker: usize, block: ParsedBlock) {
+        self.waiting.insert(index, (worker, block));
+        while let Some((worker, block)) = self.waiting.remove(&self.next) {
+            self.next += 1;
+            self.add(worker, block);
+        }
+    }
+
+    fn add(&mut self, worker: usize, block: ParsedBlock) {
+        let ParsedBlock { mut events, counts } = block;
+        let lines_before = u32::try_from(self.counts.lines).unwrap_or(u32::MAX);
+        for line in &mut events.lines {
+            *line = line.saturating_add(lines_before);
+        }
+        self.counts.append(counts);
+        self.runs.push(Run { worker, events: events.times_us.len() });
+        append(&mut self.events, events);
+    }
 }
 
 /// New numbers for a worker's old ones.
 struct Remaps {
     addresses: Vec<Vec<u32>>,
     places: Option<Vec<Vec<u32>>>,
-    keys: Vec<Vec<Vec<u32>>>,
+    keys: Vec<KeyRemap>,
 }
 
-/// Joins dictionaries and blocks; fills the sources' counts, formats and order.
+/// New numbers for a key's old ones.
+struct KeyRemap {
+    numbers: Vec<Vec<u32>>,
+    /// For a key that is normalised: events whose text can't be.
+    unnormalised: Option<AtomicU64>,
+}
+
+/// Joins dictionaries and what was gathered of each source; fills the sources' counts, formats and
+/// order.
 pub(super) fn assemble(
     workers: Vec<Worker<'_>>,
-    mut blocks: Vec<Placed>,
+    gathered: Vec<Gathered>,
     sources: &mut [SourceSummary],
     projection: &Projection,
     choice: &Choice,
 ) -> Traffic {
     let (remaps, mut traffic) = dictionaries(workers, projection);
-    blocks.sort_unstable_by_key(|block| (block.source, block.index));
-    let mut per_source: Vec<Vec<Part>> = sources.iter().map(|_| Vec::new()).collect();
-    for block in blocks {
-        let slots = per_source.get_mut(block.source).zip(sources.get_mut(block.source));
-        if let Some((parts, summary)) = slots {
-            parts.push((block.parsed.events, block.worker));
-            summary.counts.append(block.parsed.counts);
-        }
+    let mut per_source = Vec::new();
+    for (Gathered { mut events, runs, counts, .. }, summary) in
+        gathered.into_iter().zip(&mut *sources)
+    {
+        renumber_events(&mut events, &runs, &remaps);
+        per_source.push(events);
+        summary.counts = counts;
     }
-    let per_source: Vec<Events> =
-        per_source.into_iter().map(|parts| columns(parts, &remaps)).collect();
     for (events, summary) in per_source.iter().zip(sources.iter_mut()) {
         summary.out_of_order = count_out_of_order(&events.times_us);
         summary.detected = (summary.counts.tally.records > 0)
             .then(|| summary.counts.tally.format(&summary.scanner, choice, &summary.name));
     }
-    traffic.events = in_order(per_source, sources);
+    traffic.events = in_order(per_source, sources, projection.replay);
+    for (spec, remap) in projection.column_keys().zip(remaps.keys) {
+        if let Some(count) = remap.unnormalised {
+            traffic.unnormalised.push((spec.name.clone(), count.into_inner()));
+        }
+    }
     traffic
 }
 
@@ -70,88 +119,85 @@ fn dictionaries(workers: Vec<Worker<'_>>, projection: &Projection) -> (Remaps, T
     let templates = join(templates);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut traffic = Traffic { addresses: addresses.values, ..Traffic::default() };
+    traffic.address_keys =
+        projection.keys.iter().filter(|key| key.address_prefix().is_some()).cloned().collect();
     let places = if projection.routes.is_empty() {
         traffic.places = templates.values.iter().map(|template| text(template)).collect();
         Some(templates.remaps)
     } else {
+        traffic.places_are_routes = true;
         traffic.places = projection.routes.iter().map(|route| route.name.clone()).collect();
         None
     };
     let mut key_remaps = Vec::new();
     for (spec, interners) in projection.column_keys().zip(keys) {
-        let joined = join(interners);
+        let joined = normalised(spec, join(interners));
         traffic.key_texts.push((spec.name.clone(), joined.values));
-        key_remaps.push(joined.remaps);
+        let unnormalised = spec.normalise.is_some().then(AtomicU64::default);
+        key_remaps.push(KeyRemap { numbers: joined.remaps, unnormalised });
     }
     (Remaps { addresses: addresses.remaps, places, keys: key_remaps }, traffic)
 }
 
-/// A block's events, and the worker whose numbers they have.
-type Part = (Events, usize);
-
-/// The columns of one source, each put together on its own and its parts given back on the way.
-fn columns(parts: Vec<Part>, remaps: &Remaps) -> Events {
-    let mut workers = Vec::new();
-    let mut lists = Lists::default();
-    for (part, worker) in parts {
-        workers.push(worker);
-        lists.push(part);
+/// A key's texts made alike: those that become one share a number, those that can't be have none.
+fn normalised(spec: &KeySpec, joined: Joined<Box<[u8]>>) -> Joined<Box<[u8]>> {
+    let Some(normalise) = &spec.normalise else { return joined };
+    let alike: Vec<Option<Box<[u8]>>> = joined
+        .values
+        .into_par_iter()
+        .map(|text| normalise.apply(&text).map(Vec::into_boxed_slice))
+        .collect();
+    let mut values: Vec<Box<[u8]>> = alike.iter().flatten().cloned().collect();
+    values.sort_unstable();
+    values.dedup();
+    let number = |text: &Option<Box<[u8]>>| {
+        let at = text.as_ref().and_then(|text| values.binary_search(text).ok());
+        at.and_then(|at| u32::try_from(at).ok()).unwrap_or(NONE)
+    };
+    let numbers: Vec<u32> = alike.iter().map(number).collect();
+    let mut remaps = joined.remaps;
+    for id in remaps.iter_mut().flatten() {
+        *id = renumber(&numbers, *id);
     }
-    let mut events = Events::default();
-    events.keys.resize_with(lists.keys.len(), Vec::new);
-    let Events { times_us, addresses, places, statuses, path_hashes, keys } = &mut events;
-    let workers = workers.as_slice();
+    Joined { values, remaps }
+}
+
+/// The columns of one source in the joined numbers.
+fn renumber_events(events: &mut Events, runs: &[Run], remaps: &Remaps) {
+    let Events { addresses, places, keys, .. } = events;
     rayon::scope(|scope| {
-        scope.spawn(|_| *times_us = lists.times_us.concat());
-        scope.spawn(|_| *statuses = lists.statuses.concat());
-        scope.spawn(|_| *path_hashes = lists.path_hashes.concat());
-        scope.spawn(|_| *addresses = renumbered(lists.addresses, workers, Some(&remaps.addresses)));
-        scope.spawn(|_| *places = renumbered(lists.places, workers, remaps.places.as_ref()));
-        for ((column, list), remap) in keys.iter_mut().zip(lists.keys).zip(&remaps.keys) {
-            scope.spawn(move |_| *column = renumbered(list, workers, Some(remap)));
+        scope.spawn(|_| renumber_column(addresses, runs, &remaps.addresses));
+        if let Some(remap) = &remaps.places {
+            scope.spawn(|_| renumber_column(places, runs, remap));
+        }
+        for (column, remap) in keys.iter_mut().zip(&remaps.keys) {
+            scope.spawn(|_| {
+                let missing = |column: &[u32]| column.iter().filter(|id| **id == NONE).count();
+                let before = remap.unnormalised.as_ref().map(|_| missing(column));
+                renumber_column(column, runs, &remap.numbers);
+                if let Some((count, before)) = remap.unnormalised.as_ref().zip(before) {
+                    let lost = missing(column).saturating_sub(before);
+                    count.fetch_add(u64::try_from(lost).unwrap_or(u64::MAX), Ordering::Relaxed);
+                }
+            });
         }
     });
-    events
 }
 
-/// For each column the parts of all blocks.
-#[derive(Default)]
-struct Lists {
-    times_us: Vec<Vec<i64>>,
-    addresses: Vec<Vec<u32>>,
-    places: Vec<Vec<u32>>,
-    statuses: Vec<Vec<u16>>,
-    path_hashes: Vec<Vec<u64>>,
-    keys: Vec<Vec<Vec<u32>>>,
-}
-
-impl Lists {
-    fn push(&mut self, part: Events) {
-        self.times_us.push(part.times_us);
-        self.addresses.push(part.addresses);
-        self.places.push(part.places);
-        self.statuses.push(part.statuses);
-        self.path_hashes.push(part.path_hashes);
-        self.keys.resize_with(part.keys.len(), Vec::new);
-        for (list, column) in self.keys.iter_mut().zip(part.keys) {
-            list.push(column);
+fn renumber_column(column: &mut [u32], runs: &[Run], remaps: &[Vec<u32>]) {
+    let mut rest = column;
+    for run in runs {
+        let Some((ids, after)) = rest.split_at_mut_checked(run.events) else { return };
+        let remap = remaps.get(run.worker).map_or(&[][..], Vec::as_slice);
+        for id in ids {
+            *id = renumber(remap, *id);
         }
+        rest = after;
     }
 }
 
-/// A column in the joined numbers; without any they are joined already.
-fn renumbered(parts: Vec<Vec<u32>>, workers: &[usize], remaps: Option<&Vec<Vec<u32>>>) -> Vec<u32> {
-    let mut whole = Vec::with_capacity(parts.iter().map(Vec::len).sum());
-    for (part, worker) in parts.into_iter().zip(workers) {
-        let number = |remap: &Vec<u32>, id: u32| {
-            usize::try_from(id).ok().and_then(|id| remap.get(id)).copied().unwrap_or(NONE)
-        };
-        match remaps.and_then(|remaps| remaps.get(*worker)) {
-            Some(remap) => whole.extend(part.iter().map(|id| number(remap, *id))),
-            None => whole.extend_from_slice(&part),
-        }
-    }
-    whole
+fn renumber(remap: &[u32], id: u32) -> u32 {
+    usize::try_from(id).ok().and_then(|id| remap.get(id)).copied().unwrap_or(NONE)
 }
 
 /// Arrivals before one that was read earlier.
@@ -169,13 +215,19 @@ fn count_out_of_order(times_us: &[i64]) -> u64 {
 }
 
 /// Sources by (first arrival, last arrival, first line, digest), then all events by arrival; ties
-/// keep the order of source and line.
-fn in_order(per_source: Vec<Events>, sources: &[SourceSummary]) -> Events {
+/// keep the order of source and line. `numbered`: each event gets the number of its source.
+fn in_order(per_source: Vec<Events>, sources: &[SourceSummary], numbered: bool) -> Events {
     let mut parts: Vec<(Events, &Counts, Option<&str>)> = per_source
         .into_iter()
+        .zip(0_u32..)
         .zip(sources)
-        .filter(|(events, _)| !events.times_us.is_empty())
-        .map(|(events, source)| (events, &source.counts, source.digest.as_deref()))
+        .filter(|((events, _), _)| !events.times_us.is_empty())
+        .map(|((mut events, number), source)| {
+            if numbered {
+                events.sources = vec![number; events.times_us.len()];
+            }
+            (events, &source.counts, source.digest.as_deref())
+        })
         .collect();
     parts.sort_by_cached_key(|(events, counts, digest)| {
         let first = events.times_us.iter().min().copied();
@@ -183,18 +235,11 @@ fn in_order(per_source: Vec<Events>, sources: &[SourceSummary]) -> Events {
         (first, last, counts.first_line.clone(), digest.map(str::to_owned))
     });
     let mut all = Events::default();
-    for (mut events, _, _) in parts {
+    for (events, _, _) in parts {
         if all.times_us.is_empty() {
             all = events;
-            continue;
-        }
-        all.times_us.append(&mut events.times_us);
-        all.addresses.append(&mut events.addresses);
-        all.places.append(&mut events.places);
-        all.statuses.append(&mut events.statuses);
-        all.path_hashes.append(&mut events.path_hashes);
-        for (column, mut more) in all.keys.iter_mut().zip(events.keys) {
-            column.append(&mut more);
+        } else {
+            append(&mut all, events);
         }
     }
     if !all.times_us.is_sorted() {
@@ -203,24 +248,68 @@ fn in_order(per_source: Vec<Events>, sources: &[SourceSummary]) -> Events {
     all
 }
 
-fn sort_by_arrival(events: &mut Events) {
-    let times = &events.times_us;
-    let mut order: Vec<(i64, u32)> =
-        times.iter().zip(0_u32..).map(|(time, index)| (*time, index)).collect();
-    // the index breaks ties, so an unstable sort is stable here
-    order.par_sort_unstable();
-    let order = &order;
-    events.addresses = pick(&events.addresses, order, NONE);
-    events.places = pick(&events.places, order, NONE);
-    events.statuses = pick(&events.statuses, order, 0);
-    events.path_hashes = pick(&events.path_hashes, order, 0);
-    events.keys = events.keys.iter().map(|column| pick(column, order, NONE)).collect();
-    events.times_us = order.iter().map(|(time, _)| *time).collect();
+/// Adds later events, whose columns are given back on the way.
+fn append(all: &mut Events, more: Events) {
+    all.keys.resize_with(all.keys.len().max(more.keys.len()), Vec::new);
+    all.conditions.resize_with(all.conditions.len().max(more.conditions.len()), Vec::new);
+    add(&mut all.times_us, more.times_us);
+    add(&mut all.addresses, more.addresses);
+    add(&mut all.places, more.places);
+    add(&mut all.statuses, more.statuses);
+    add(&mut all.path_hashes, more.path_hashes);
+    add(&mut all.durations_us, more.durations_us);
+    add(&mut all.observed, more.observed);
+    add(&mut all.observed_conn, more.observed_conn);
+    add(&mut all.sources, more.sources);
+    add(&mut all.lines, more.lines);
+    for (column, more) in all.keys.iter_mut().zip(more.keys) {
+        add(column, more);
+    }
+    for (column, more) in all.conditions.iter_mut().zip(more.conditions) {
+        add(column, more);
+    }
 }
 
-/// A column in another order.
-fn pick<T: Copy + Send + Sync>(column: &[T], order: &[(i64, u32)], missing: T) -> Vec<T> {
+fn add<T: Copy>(column: &mut Vec<T>, more: Vec<T>) {
+    column.extend_from_slice(&more);
+    drop(more);
+}
+
+fn sort_by_arrival(events: &mut Events) {
+    let times = std::mem::take(&mut events.times_us);
+    let mut order: Vec<(i64, u32)> =
+        times.iter().zip(0_u32..).map(|(time, index)| (*time, index)).collect();
+    drop(times);
+    // the index breaks ties, so an unstable sort is stable here
+    order.par_sort_unstable();
+    // the memory of the pairs is given back before columns are copied
+    events.times_us = order.iter().map(|(time, _)| *time).collect();
+    let indices: Vec<u32> = order.iter().map(|(_, index)| *index).collect();
+    drop(order);
+    let order = indices.as_slice();
+    pick(&mut events.addresses, order, NONE);
+    pick(&mut events.places, order, NONE);
+    pick(&mut events.statuses, order, 0);
+    pick(&mut events.path_hashes, order, 0);
+    pick(&mut events.durations_us, order, NO_DURATION);
+    pick(&mut events.observed, order, Observed::Unknown);
+    pick(&mut events.observed_conn, order, Observed::Unknown);
+    pick(&mut events.sources, order, NONE);
+    pick(&mut events.lines, order, 0);
+    for column in &mut events.keys {
+        pick(column, order, NONE);
+    }
+    for column in &mut events.conditions {
+        pick(column, order, 0);
+    }
+}
+
+/// Puts a column in another order, unless it is one that isn't kept.
+fn pick<T: Copy + Send + Sync>(column: &mut Vec<T>, order: &[u32], missing: T) {
+    if column.is_empty() {
+        return;
+    }
     let value =
         |index: u32| usize::try_from(index).ok().and_then(|index| column.get(index)).copied();
-    order.par_iter().map(|(_, index)| value(*index).unwrap_or(missing)).collect()
+    *column = order.par_iter().map(|index| value(*index).unwrap_or(missing)).collect();
 }

@@ -10,7 +10,7 @@ use crate::format::scanner::Scanner;
 use crate::traffic::Traffic;
 
 use super::error::LoadError;
-use super::join::{Placed, assemble};
+use super::join::{Gathered, assemble};
 use super::open::{self, LogBlocks};
 use super::parse::Worker;
 use super::projection::Projection;
@@ -20,7 +20,8 @@ use super::source::discover::{Found, Input};
 use super::source::tap::Tap;
 use super::summary::{Counts, Damage, SourceSummary, Summary};
 
-/// Bytes of memory that one event takes at most while it is read and measured.
+/// Bytes of memory that one event takes at most while it is read and measured, unless its columns need
+/// more.
 const EVENT_BYTES: u64 = 64;
 /// Memory that is needed whatever is read, bytes.
 const BASE_BYTES: u64 = 40_000_000;
@@ -74,25 +75,23 @@ pub fn load(
     watch: &dyn Watch,
 ) -> Result<(Traffic, Summary), LoadError> {
     let job = Job::new(&found.inputs, options, watch);
-    let results = run_workers(&job);
-    if let Some(error) = job.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    let workers = run_workers(&job);
+    if let Some(error) = into_inner(job.error) {
         return Err(error);
     }
     let mut sources = Vec::new();
     for (slot, input) in job.slots.into_iter().zip(&found.inputs) {
-        let summary = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
-        sources.push(summary.into_summary(input));
+        sources.push(into_inner(slot).into_summary(input));
     }
-    let mut workers = Vec::new();
-    let mut blocks = Vec::new();
-    for (worker, parsed) in results {
-        workers.push(worker);
-        blocks.extend(parsed);
-    }
+    let gathered = job.gathered.into_iter().map(into_inner).collect();
     let read = sources.iter().filter(|source| source.bytes > 0 && source.foreign.is_none());
     check_client_field(read.map(|source| &*source.scanner), &options.projection)?;
-    let traffic = assemble(workers, blocks, &mut sources, &options.projection, &options.choice);
+    let traffic = assemble(workers, gathered, &mut sources, &options.projection, &options.choice);
     Ok((traffic, Summary { sources, repeated: found.repeated, unusable: found.unusable }))
+}
+
+fn into_inner<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A field that names clients must be in some log, or nothing would be told apart by it.
@@ -112,17 +111,15 @@ pub(super) fn check_client_field<'s>(
     Ok(())
 }
 
-/// What a worker brings home.
-type Harvest<'p> = (Worker<'p>, Vec<Placed>);
-
-fn run_workers<'p>(job: &Job<'p>) -> Vec<Harvest<'p>> {
+/// Reads all; the workers come back with their dictionaries.
+fn run_workers<'p>(job: &Job<'p>) -> Vec<Worker<'p>> {
     std::thread::scope(|scope| {
         let handles: Vec<_> =
             (0..job.options.threads.max(1)).map(|id| scope.spawn(move || job.work(id))).collect();
         handles
             .into_iter()
             .map(|handle| match handle.join() {
-                Ok(harvest) => harvest,
+                Ok(worker) => worker,
                 Err(panic) => std::panic::resume_unwind(panic),
             })
             .collect()
@@ -171,6 +168,8 @@ struct Job<'p> {
     options: &'p LoadOptions,
     watch: &'p dyn Watch,
     slots: Vec<Mutex<Slot>>,
+    /// What was parsed of each source.
+    gathered: Vec<Mutex<Gathered>>,
     done: Vec<AtomicBool>,
     events: AtomicU64,
     dictionary_bytes: Vec<AtomicU64>,
@@ -203,6 +202,7 @@ impl<'p> Job<'p> {
             options,
             watch,
             slots: inputs.iter().map(|_| Mutex::new(slot())).collect(),
+            gathered: inputs.iter().map(|_| Mutex::default()).collect(),
             done: inputs.iter().map(|_| AtomicBool::new(false)).collect(),
             events: AtomicU64::new(0),
             dictionary_bytes: (0..options.threads.max(1)).map(|_| AtomicU64::new(0)).collect(),
@@ -211,17 +211,18 @@ impl<'p> Job<'p> {
         }
     }
 
-    fn work(&self, id: usize) -> Harvest<'p> {
+    fn work(&self, id: usize) -> Worker<'p> {
         let mut worker = Worker::new(&self.options.projection, self.options.max_line);
-        let mut parsed = Vec::new();
         let mut block = Vec::new();
         while let Some(taken) = self.take(&mut block) {
-            let result = worker.parse(&block, taken.cut, &taken.scanner);
-            self.account(id, &worker, result.counts.requests);
-            let Taken { source, index, .. } = taken;
-            parsed.push(Placed { source, index, worker: id, parsed: result });
+            let parsed = worker.parse(&block, taken.cut, &taken.scanner);
+            self.account(id, &worker, parsed.counts.requests);
+            if let Some(gathered) = self.gathered.get(taken.source) {
+                let mut gathered = gathered.lock().unwrap_or_else(PoisonError::into_inner);
+                gathered.take(taken.index, id, parsed);
+            }
         }
-        (worker, parsed)
+        worker
     }
 
     /// The next block of the first source that isn't busy; waits only if all are.
@@ -339,7 +340,8 @@ impl<'p> Job<'p> {
         let dictionaries: u64 =
             self.dictionary_bytes.iter().map(|slot| slot.load(Ordering::Relaxed)).sum();
         let base = self.base_bytes();
-        let used = base + read * EVENT_BYTES + dictionaries;
+        let used =
+            base + read * self.options.projection.event_bytes().max(EVENT_BYTES) + dictionaries;
         if used > limit_bytes {
             let room = limit_bytes.saturating_sub(base);
             let fits = u128::from(room) * u128::from(read) / u128::from((used - base).max(1));

@@ -2,6 +2,7 @@
 
 pub mod cells;
 pub mod client;
+mod conditions;
 pub mod error;
 mod extract;
 mod join;
@@ -12,3 +13,6 @@ pub mod projection;
 pub mod rows;
 pub mod source;
 pub mod summary;
+
+#[cfg(test)]
+mod replay_tests;

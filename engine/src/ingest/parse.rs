@@ -1,5 +1,7 @@
 //! One block of lines to columns: the loop every line of every log goes through.
 
+use std::borrow::Cow;
+
 use crate::format::combined;
 use crate::format::fields::Values;
 use crate::format::foreign;
@@ -9,17 +11,19 @@ use crate::format::scanner::Scanner;
 use crate::format::skip::SkipReason;
 use crate::format::wrap;
 use crate::traffic::dictionary::{AddressInterner, Interner};
-use crate::traffic::{Events, NONE};
+use crate::traffic::{Events, NO_DURATION, NONE, Observed};
 use crate::units::address::Address;
 
-use super::extract::Extract;
-use super::projection::Projection;
+use super::conditions::Conditions;
+use super::extract::{Extract, Extras};
+use super::projection::{LIMIT_CONN_STATUS, Projection};
 use super::source::blocks::Cut;
 use super::summary::{Counts, EXAMPLE_BYTES};
 
 /// What one worker keeps from block to block: its dictionaries and its scratch space.
 pub(super) struct Worker<'p> {
     projection: &'p Projection,
+    conditions: Conditions<'p>,
     max_line: usize,
     /// Client addresses.
     pub(super) addresses: AddressInterner,
@@ -46,6 +50,7 @@ impl<'p> Worker<'p> {
     pub(super) fn new(projection: &'p Projection, max_line: usize) -> Self {
         Self {
             projection,
+            conditions: Conditions::new(&projection.conditions),
             max_line,
             addresses: AddressInterner::default(),
             templates: Interner::default(),
@@ -66,26 +71,29 @@ impl<'p> Worker<'p> {
     /// Parses the lines of a block.
     pub(super) fn parse(&mut self, block: &[u8], cut: Cut, scanner: &Scanner) -> ParsedBlock {
         let mut parsed = ParsedBlock::default();
-        // about as many as the last block had
-        let expected = self.expected;
-        parsed.events.times_us.reserve(expected);
-        parsed.events.places.reserve(expected);
-        parsed.events.statuses.reserve(expected);
-        parsed.events.path_hashes.reserve(expected);
-        parsed.events.keys = self.keys.iter().map(|_| Vec::with_capacity(expected)).collect();
-        let position = |name| scanner.layout().and_then(|layout| layout.position(name));
-        let fields: Vec<(&str, Option<usize>)> =
-            self.projection.fields().map(|name| (name, position(name))).collect();
+        self.reserve(&mut parsed.events);
+        let position = |name: &str| scanner.layout().and_then(|layout| layout.position(name));
+        let fields: Vec<(Cow<'_, str>, Option<usize>)> = self
+            .projection
+            .fields()
+            .map(|name| {
+                let at = position(&name);
+                (name, at)
+            })
+            .collect();
         for (line, ended) in scanner.records(block) {
             parsed.counts.lines += 1;
             let result = if !ended && cut == Cut::BrokenTail {
                 Err(SkipReason::ArchiveDamaged)
             } else {
                 read_line(scanner, line, self.max_line, &mut |record, values, line| {
-                    let value = |at: Option<usize>| at.and_then(|at| values.get(at));
-                    let extras: Vec<_> =
-                        fields.iter().map(|(name, at)| (*name, value(*at))).collect();
-                    self.keep(scanner, record, &extras, line, &mut parsed)
+                    self.keep(
+                        scanner,
+                        record,
+                        Extras { fields: &fields, values },
+                        line,
+                        &mut parsed,
+                    )
                 })
             };
             if let Err(reason) = result {
@@ -100,11 +108,29 @@ impl<'p> Worker<'p> {
         parsed
     }
 
+    /// Makes room for about as many requests as the last block had.
+    fn reserve(&self, events: &mut Events) {
+        let expected = self.expected;
+        events.times_us.reserve(expected);
+        events.places.reserve(expected);
+        events.statuses.reserve(expected);
+        events.keys = self.keys.iter().map(|_| Vec::with_capacity(expected)).collect();
+        events.conditions.resize_with(self.conditions.columns(), || Vec::with_capacity(expected));
+        if self.projection.replay {
+            events.durations_us.reserve(expected);
+            events.observed.reserve(expected);
+            events.observed_conn.reserve(expected);
+            events.lines.reserve(expected);
+        } else {
+            events.path_hashes.reserve(expected);
+        }
+    }
+
     fn keep(
         &mut self,
         scanner: &Scanner,
         record: &Record<'_>,
-        extras: &[(&str, Option<&[u8]>)],
+        extras: Extras<'_>,
         line: &[u8],
         parsed: &mut ParsedBlock,
     ) -> Result<(), SkipReason> {
@@ -139,7 +165,16 @@ impl<'p> Worker<'p> {
         };
         events.places.push(place);
         events.statuses.push(record.status.unwrap_or(0));
-        events.path_hashes.push(extract.path_hash());
+        if self.projection.replay {
+            events.durations_us.push(record.duration_us.unwrap_or(NO_DURATION));
+            events.observed.push(Observed::of(record.limited, record.status));
+            events.observed_conn.push(Observed::of(extras.get(LIMIT_CONN_STATUS), None));
+            // in the block: those before it are added when blocks are joined
+            events.lines.push(u32::try_from(counts.lines).unwrap_or(u32::MAX));
+        } else {
+            events.path_hashes.push(extract.path_hash());
+        }
+        self.conditions.answer(&extract, self.projection, place, &mut events.conditions);
         let columns = self.keys.iter_mut().zip(&mut events.keys);
         for (spec, (interner, column)) in self.projection.column_keys().zip(columns) {
             let present = extract.key(spec, self.projection, place, &mut self.scratch);

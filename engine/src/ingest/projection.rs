@@ -1,11 +1,25 @@
 //! What a job needs of each line: nothing else is kept.
 
+use std::borrow::Cow;
+
 use crate::format::record::{Client, Record};
 use crate::format::text::present;
-use crate::site::key::KeySpec;
+use crate::site::key::{KeySpec, Source};
+use crate::site::matching::{TextCondition, TextField};
 use crate::site::route::Route;
 
 use super::client::ClientRule;
+use super::conditions::source_of;
+use super::extract::Extras;
+
+/// What a limiter of connections decided: nginx's `$limit_conn_status`.
+pub(super) const LIMIT_CONN_STATUS: &str = "limit_conn_status";
+/// Bytes that an event takes whatever is asked for: arrival, address, place, status.
+const COLUMN_BYTES: u64 = 8 + 4 + 4 + 2;
+/// Bytes of what a replay needs besides: duration, two decisions, source, line.
+const REPLAY_BYTES: u64 = 8 + 1 + 1 + 4 + 4;
+/// Bytes that an event takes for a while, when columns are joined and put in order.
+const ORDER_BYTES: u64 = 8 + 4;
 
 /// The keys and routes a job asks for.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +34,10 @@ pub struct Projection {
     pub to_us: Option<i64>,
     /// How the client is found behind proxies; else as the log has it.
     pub client: Option<ClientRule>,
+    /// Conditions on texts, answered for every request.
+    pub conditions: Vec<TextCondition>,
+    /// Whether events are to be replayed, and have what that needs; their paths aren't told apart then.
+    pub replay: bool,
 }
 
 impl Projection {
@@ -30,24 +48,40 @@ impl Projection {
     }
 
     /// The fields that only some formats have and that this job needs.
-    pub fn fields(&self) -> impl Iterator<Item = &str> {
+    pub fn fields(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let client = self.client.as_ref().and_then(|rule| rule.field.as_deref());
-        self.keys.iter().flat_map(KeySpec::fields).chain(client)
+        let conditions = self.conditions.iter().filter_map(|condition| match &condition.of {
+            TextField::Field(name) => match source_of(name) {
+                Source::Field(field) => Some(Cow::Owned(field)),
+                _ => None,
+            },
+            _ => None,
+        });
+        let keys = self.keys.iter().flat_map(KeySpec::fields);
+        let replay = self.replay.then_some(LIMIT_CONN_STATUS);
+        keys.chain(client).chain(replay).map(Cow::Borrowed).chain(conditions)
     }
 
-    /// Who counts as the client of a record, and whether the field that says it (without a rule, `X-Forwarded-For`) has a value; `extras`
-    /// are the values of [`Self::fields`].
+    /// Bytes of memory that one event takes at most while it is read, besides the texts of its keys.
+    pub fn event_bytes(&self) -> u64 {
+        let count = |many: usize| u64::try_from(many).unwrap_or(u64::MAX);
+        let keys = count(self.column_keys().count()).saturating_mul(4);
+        let conditions = count(self.conditions.len().div_ceil(64)).saturating_mul(8);
+        let rest = if self.replay { REPLAY_BYTES } else { 8 };
+        keys.saturating_add(conditions).saturating_add(COLUMN_BYTES + rest + ORDER_BYTES)
+    }
+
+    /// Who counts as the client of a record, and whether the field that says it (without a rule,
+    /// `X-Forwarded-For`) has a value; `extras` are the values of [`Self::fields`].
     pub(super) fn client_of<'a>(
         &self,
         record: &Record<'a>,
-        extras: &[(&str, Option<&'a [u8]>)],
+        extras: Extras<'a>,
     ) -> (Client<'a>, bool) {
         let Some(rule) = &self.client else {
             return (record.client, record.forwarded.is_some());
         };
-        let field = rule.field.as_deref().and_then(|wanted| {
-            extras.iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| *value)
-        });
+        let field = rule.field.as_deref().and_then(|wanted| extras.get(wanted));
         let header = rule.header(record, field.and_then(present));
         (rule.client(record, header), header.is_some())
     }

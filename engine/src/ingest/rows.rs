@@ -1,6 +1,7 @@
 //! Requests as rows of named cells, source after source, line after line, in constant memory: what
 //! `convert` writes. Nothing is kept and nothing is masked.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::format::skip::SkipReason;
 
 use super::cells::{Context, Row};
 use super::error::LoadError;
-use super::extract::Extract;
+use super::extract::{Extract, Extras};
 use super::load::{LoadOptions, Watch, check_client_field};
 use super::open::{self, LogBlocks};
 use super::parse::read_line;
@@ -226,18 +227,23 @@ impl<S: RowSink> BlockJob<'_, S> {
         }
         let layout = self.scanner.layout();
         let position = |name: &str| layout.and_then(|layout| layout.position(name));
-        let extras: Vec<(&str, Option<&[u8]>)> = projection
+        let fields: Vec<(Cow<'_, str>, Option<usize>)> = projection
             .fields()
-            .map(|name| (name, position(name).and_then(|at| values.get(at))))
+            .map(|name| {
+                let at = position(&name);
+                (name, at)
+            })
             .collect();
-        let (client, _) = projection.client_of(record, &extras);
+        let extras = Extras { fields: &fields, values };
+        let (client, _) = projection.client_of(record, extras);
         let buffer = RequestBuffer::new(record);
-        let extract = Extract::new(record, client, &buffer, &extras);
+        let extract = Extract::new(record, client, &buffer, extras);
         let place = extract.route(&projection.routes);
         let key = |name: &str| {
             let spec = projection.keys.iter().find(|key| key.name == name)?;
             let mut text = Vec::new();
-            extract.key(spec, projection, place, &mut text).then_some(text)
+            extract.key(spec, projection, place, &mut text).then_some(())?;
+            spec.normalised(text.into()).map(Cow::into_owned)
         };
         let route = usize::try_from(place).ok().and_then(|place| projection.routes.get(place));
         let context = Context {

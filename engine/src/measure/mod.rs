@@ -1,6 +1,7 @@
 //! How fast clients really go: sliding peaks of every key, percentiles over keys, and what calendar
 //! bins would have shown instead.
 
+pub mod cohorts;
 mod group;
 pub mod peaks;
 pub mod percentile;

@@ -320,7 +320,7 @@ mod tests {
             ..Events::default()
         };
         let places = vec!["GET /a".to_owned(), "GET /b".to_owned()];
-        let traffic = Traffic { events, addresses, places, key_texts: vec![] };
+        let traffic = Traffic { events, addresses, places, ..Traffic::default() };
         let plan = Plan {
             windows_us: vec![SECOND_US, 60 * SECOND_US],
             resolution: Resolution { us: SECOND_US, on_steps: true },

@@ -1,6 +1,10 @@
 //! Keys: what a client is told apart by. `ip` is always known; others are made of log fields.
 
+use std::borrow::Cow;
+
 use thiserror::Error;
+
+use super::phone;
 
 /// Why a key can't be used.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -21,6 +25,12 @@ pub enum KeyError {
     /// The prefix is no number from 0 to 128.
     #[error("`{0}`: a prefix is 0 to 32 (IPv4) or 33 to 128 (IPv6)")]
     Prefix(String),
+    /// The key is made of nothing.
+    #[error("the key `{0}` needs a field to be taken from, as in from = \"cookie:uid\"")]
+    NoSource(String),
+    /// An address is no phone number.
+    #[error("the key `{0}` is an address: only texts can be read as phone numbers")]
+    NormalisedAddress(String),
 }
 
 /// Where one part of a key comes from.
@@ -57,6 +67,25 @@ pub enum Source {
     Capture(String),
 }
 
+/// How the texts of a key are made alike, so that one thing written in two ways is one key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Normalise {
+    /// As phone numbers, to E.164; a text that is none is missing.
+    Phone {
+        /// The region (ISO 3166-1, two letters) of numbers without a country code.
+        region: Option<String>,
+    },
+}
+
+impl Normalise {
+    /// The text that stands for this one; `None` if it is missing then.
+    pub fn apply(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let Self::Phone { region } = self;
+        let text = str::from_utf8(text).ok()?;
+        phone::normalise(text, region.as_deref()).map(String::into_bytes)
+    }
+}
+
 /// The names of the fields without a parameter.
 const FIELDS: [(&str, Source); 10] = [
     ("client", Source::Client),
@@ -78,6 +107,8 @@ pub struct KeySpec {
     pub name: String,
     /// The parts, joined by `+` in the key's text.
     pub parts: Vec<Vec<Source>>,
+    /// How its texts are made alike.
+    pub normalise: Option<Normalise>,
     /// Whether nobody asked for it: then it is left out where no request has it.
     pub implied: bool,
 }
@@ -86,12 +117,38 @@ impl KeySpec {
     /// The key `ip`: IPv4 addresses whole, IPv6 by `v6` leading bits.
     pub fn ip(v6: u8) -> Self {
         let parts = vec![vec![Source::Address { v4: 32, v6 }]];
-        Self { name: "ip".to_owned(), parts, implied: false }
+        Self { name: "ip".to_owned(), parts, normalise: None, implied: false }
     }
 
     /// The key `user`: who logged in, where a log says it.
     pub fn user() -> Self {
-        Self { name: "user".to_owned(), parts: vec![vec![Source::User]], implied: true }
+        let parts = vec![vec![Source::User]];
+        Self { name: "user".to_owned(), parts, normalise: None, implied: true }
+    }
+
+    /// A key with one part, from the first of its sources that is present, each written as in
+    /// [`Self::parse`]; `v6` is the prefix by which `ip` groups IPv6.
+    ///
+    /// # Errors
+    /// When the name or a source isn't one, there is none, or an address is to be normalised.
+    pub fn new(
+        name: &str,
+        sources: &[String],
+        normalise: Option<Normalise>,
+        v6: u8,
+    ) -> Result<Self, KeyError> {
+        let name = checked_name(name)?;
+        if sources.is_empty() {
+            return Err(KeyError::NoSource(name));
+        }
+        let part: Vec<Source> = sources
+            .iter()
+            .map(|source| Source::parse(source.trim(), v6))
+            .collect::<Result<_, _>>()?;
+        if normalise.is_some() && part.iter().any(|s| matches!(s, Source::Address { .. })) {
+            return Err(KeyError::NormalisedAddress(name));
+        }
+        Ok(Self { name, parts: vec![part], normalise, implied: false })
     }
 
     /// Reads `NAME=EXPR`; `v6` is the prefix by which `ip` groups IPv6.
@@ -100,16 +157,12 @@ impl KeySpec {
     /// When the name or a field isn't one.
     pub fn parse(text: &str, v6: u8) -> Result<Self, KeyError> {
         let (name, expr) = text.split_once('=').ok_or_else(|| KeyError::Shape(text.to_owned()))?;
-        let plain =
-            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        if !plain || ["ip", "global", "route"].contains(&name) {
-            return Err(KeyError::Name(name.to_owned()));
-        }
+        let name = checked_name(name)?;
         let parts = expr
             .split('+')
             .map(|part| part.split('|').map(|source| Source::parse(source.trim(), v6)).collect())
             .collect::<Result<_, _>>()?;
-        Ok(Self { name: name.to_owned(), parts, implied: false })
+        Ok(Self { name, parts, normalise: None, implied: false })
     }
 
     /// The address prefixes (IPv4, IPv6), if the key is made of the address alone.
@@ -120,6 +173,14 @@ impl KeySpec {
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// The text that counts as this one; `None` where it can't be normalised and is missing then.
+    pub fn normalised<'t>(&self, text: Cow<'t, [u8]>) -> Option<Cow<'t, [u8]>> {
+        match &self.normalise {
+            Some(normalise) => normalise.apply(&text).map(Cow::Owned),
+            None => Some(text),
         }
     }
 
@@ -141,7 +202,11 @@ impl KeySpec {
 }
 
 impl Source {
-    fn parse(text: &str, v6: u8) -> Result<Self, KeyError> {
+    /// Reads the name of a field; `v6` is the prefix by which `ip` groups IPv6.
+    ///
+    /// # Errors
+    /// When it names none.
+    pub fn parse(text: &str, v6: u8) -> Result<Self, KeyError> {
         if text == "ip" {
             return Ok(Self::Address { v4: 32, v6 });
         }
@@ -178,6 +243,15 @@ impl Source {
     }
 }
 
+/// A name that a key may have.
+fn checked_name(name: &str) -> Result<String, KeyError> {
+    let plain = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if !plain || ["ip", "global", "route"].contains(&name) {
+        return Err(KeyError::Name(name.to_owned()));
+    }
+    Ok(name.to_owned())
+}
+
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
 }
@@ -201,6 +275,29 @@ mod tests {
         assert_eq!(KeySpec::parse("net=ip/128", 64).unwrap().address_prefix(), Some((32, 128)));
         let phone = KeySpec::parse("phone=path:phone", 64).unwrap();
         assert_eq!(phone.captures().collect::<Vec<_>>(), ["phone"]);
+    }
+
+    #[test]
+    fn a_key_of_several_sources_takes_the_first_present() {
+        let new = |name: &str, sources: &[&str], normalise| {
+            let sources: Vec<String> = sources.iter().map(|&source| source.to_owned()).collect();
+            KeySpec::new(name, &sources, normalise, 64)
+        };
+        let phone = || Some(Normalise::Phone { region: Some("IN".into()) });
+        let user = new("user", &["cookie:uid", "sent_http_x_user"], None).unwrap();
+        let field = |name: &str| Source::Field(name.into());
+        assert_eq!(user.parts, [[field("cookie_uid"), field("sent_http_x_user")]]);
+        assert!(!user.implied);
+        assert_eq!(new("net", &["ip/24"], None).unwrap().address_prefix(), Some((24, 64)));
+        let spec = new("phone", &["path:phone", "query:q"], phone()).unwrap();
+        let normalised = |text: &str| spec.normalised(text.as_bytes().to_vec().into());
+        assert_eq!(normalised("098765 43210").unwrap(), b"+919876543210".as_slice());
+        assert_eq!(normalised("none"), None);
+        assert_eq!(new("global", &["user"], None), Err(KeyError::Name("global".into())));
+        assert_eq!(new("a b", &["user"], None), Err(KeyError::Name("a b".into())));
+        assert_eq!(new("a", &[], None), Err(KeyError::NoSource("a".into())));
+        assert_eq!(new("a", &["b c"], None), Err(KeyError::Field("b c".into())));
+        assert_eq!(new("a", &["ip"], phone()), Err(KeyError::NormalisedAddress("a".into())));
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! Path patterns: literals, `{name}` for one segment, `*` inside a segment, `**` for any rest.
 
+mod sets;
+
+use std::fmt;
+
 use thiserror::Error;
 
 /// Why a pattern can't be used.
@@ -63,44 +67,50 @@ impl Pattern {
 
     /// Whether a normalised path matches.
     pub fn matches(&self, path: &[u8]) -> bool {
-        self.segments == [Segment::Rest] || self.places(path).is_some()
+        self.segments == [Segment::Rest] || self.walk(path, |_, _| {})
     }
 
     /// The segment that `{name}` stands for in a path that matches; the first of that name.
     pub fn capture<'p>(&self, name: &str, path: &'p [u8]) -> Option<&'p [u8]> {
-        let at = self.segments.iter().position(|s| matches!(s, Segment::Named(n) if n == name))?;
-        let place = *self.places(path)?.get(at)?;
-        path.strip_prefix(b"/")?.split(|byte| *byte == b'/').nth(place)
+        let wanted =
+            self.segments.iter().position(|s| matches!(s, Segment::Named(n) if n == name))?;
+        let mut place = None;
+        let matched = self.walk(path, |segment, part| {
+            if segment == wanted {
+                place = Some(part);
+            }
+        });
+        part_at(path.strip_prefix(b"/")?, place.filter(|_| matched)?)
     }
 
-    /// For each segment of the pattern, the part of the path it matched; `None` if the path doesn't.
+    /// Whether a path matches; `note` is told which segment of the pattern was tried on the part of the
+    /// path that begins at which byte after the first slash: the last told of a segment is what it took.
     ///
     /// `**` first takes nothing; where the pattern fails, the last `**` takes one part more. Earlier
-    /// ones never need to, so the work is at most parts × segments.
-    fn places(&self, path: &[u8]) -> Option<Vec<usize>> {
-        let parts: Vec<&[u8]> = path.strip_prefix(b"/")?.split(|byte| *byte == b'/').collect();
-        let mut places = vec![0; self.segments.len()];
-        let (mut segment, mut part) = (0, 0);
+    /// ones never need to, so the work is at most parts × segments. Every line of a log comes here:
+    /// nothing is allocated.
+    fn walk(&self, path: &[u8], mut note: impl FnMut(usize, usize)) -> bool {
+        let Some(path) = path.strip_prefix(b"/") else { return false };
+        let (mut segment, mut at) = (0, 0);
         let mut last_rest: Option<(usize, usize)> = None;
         loop {
-            if let Some(place) = places.get_mut(segment) {
-                *place = part;
-            }
-            match (self.segments.get(segment), parts.get(part)) {
-                (None, None) => return Some(places),
+            note(segment, at);
+            match (self.segments.get(segment), part_at(path, at)) {
+                (None, None) => return true,
                 (Some(Segment::Rest), _) => {
-                    last_rest = Some((segment, part));
+                    last_rest = Some((segment, at));
                     segment += 1;
                 }
                 (Some(wanted), Some(found)) if matches_one(wanted, found) => {
                     segment += 1;
-                    part += 1;
+                    at += found.len() + 1;
                 }
                 _ => {
-                    let (rest, taken) = last_rest.filter(|(_, taken)| *taken < parts.len())?;
-                    last_rest = Some((rest, taken + 1));
+                    let Some((rest, taken)) = last_rest else { return false };
+                    let Some(part) = part_at(path, taken) else { return false };
+                    at = taken + part.len() + 1;
+                    last_rest = Some((rest, at));
                     segment = rest + 1;
-                    part = taken + 1;
                 }
             }
         }
@@ -110,6 +120,29 @@ impl Pattern {
     pub fn has(&self, name: &str) -> bool {
         self.segments.iter().any(|s| matches!(s, Segment::Named(n) if n == name))
     }
+}
+
+impl fmt::Display for Pattern {
+    /// As the user wrote it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for segment in &self.segments {
+            match segment {
+                Segment::Literal(text) => write!(f, "/{}", String::from_utf8_lossy(text))?,
+                Segment::Named(name) => write!(f, "/{{{name}}}")?,
+                Segment::Rest => f.write_str("/**")?,
+                Segment::Glob(pieces) => {
+                    write!(f, "/{}", String::from_utf8_lossy(&pieces.join(&b'*')))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The part of a path, its first slash gone, that begins at a byte; `None` behind the last one.
+fn part_at(path: &[u8], at: usize) -> Option<&[u8]> {
+    let rest = path.get(at..)?;
+    rest.get(..memchr::memchr(b'/', rest).unwrap_or(rest.len()))
 }
 
 fn parse_segment(part: &str) -> Result<Segment, PatternError> {
@@ -193,6 +226,13 @@ mod tests {
         let path = "/a".repeat(20_000);
         assert!(!matches("/**/a/**/a/**/a/**/b", &path));
         assert!(matches("/**/a/**/a/**/a/**", &path));
+    }
+
+    #[test]
+    fn patterns_are_written_as_they_were_read() {
+        for text in ["/", "/a/{id}/*.jpg", "/a*b*c/**", "/**/x//y", "/v1/%6Cogin"] {
+            assert_eq!(Pattern::parse(text).unwrap().to_string(), text);
+        }
     }
 
     #[test]

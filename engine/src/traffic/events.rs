@@ -7,10 +7,14 @@ use rayon::prelude::*;
 use crate::site::key::KeySpec;
 use crate::units::address::Address;
 
+use super::Observed;
+
 /// Stands in a column of numbers for "this event has none".
 pub const NONE: u32 = u32::MAX;
+/// Stands in [`Events::durations_us`] for "its line doesn't tell".
+pub const NO_DURATION: i64 = -1;
 
-/// Columns of equal length, one entry per event.
+/// Columns of equal length, one entry per event; those that weren't asked for are empty.
 #[derive(Debug, Default)]
 pub struct Events {
     /// Arrival, microseconds since the epoch.
@@ -22,9 +26,23 @@ pub struct Events {
     /// Status of the response; 0 where the log has none.
     pub statuses: Vec<u16>,
     /// A hash of the normalised path, 64 bits: the same paths have the same, in one run and the next.
+    /// Not kept for a replay.
     pub path_hashes: Vec<u64>,
     /// One column per defined key that isn't made of the address alone.
     pub keys: Vec<Vec<u32>>,
+    /// Which conditions fit: condition i is bit i % 64 of column i / 64.
+    pub conditions: Vec<Vec<u64>>,
+    /// How long the request took, microseconds; [`NO_DURATION`] where the log doesn't tell. For a
+    /// replay, as all that follow.
+    pub durations_us: Vec<i64>,
+    /// What a limiter of rates decided in service.
+    pub observed: Vec<Observed>,
+    /// What a limiter of connections decided in service.
+    pub observed_conn: Vec<Observed>,
+    /// The source, as an index of the sources sorted by name (`Summary::sources`).
+    pub sources: Vec<u32>,
+    /// The line in its source, from 1; the highest number stands for all lines beyond.
+    pub lines: Vec<u32>,
 }
 
 /// Everything that was read, ordered by (arrival, source, line).
@@ -36,8 +54,15 @@ pub struct Traffic {
     pub addresses: Vec<Address>,
     /// Names of routes or path templates.
     pub places: Vec<String>,
+    /// Whether places are routes, and not path templates.
+    pub places_are_routes: bool,
     /// For each column of [`Events::keys`]: the key's name and its distinct texts, sorted.
     pub key_texts: Vec<(String, Vec<Box<[u8]>>)>,
+    /// Keys made of the address alone.
+    pub address_keys: Vec<KeySpec>,
+    /// For each key that is normalised: its name, and the events that have none since their text can't
+    /// be.
+    pub unnormalised: Vec<(String, u64)>,
 }
 
 /// The texts of a key's values.
@@ -90,12 +115,30 @@ impl Traffic {
         self.events.times_us.is_empty()
     }
 
+    /// Whether a condition of the projection, by its index there, fits an event.
+    pub fn fits(&self, condition: usize, event: usize) -> bool {
+        self.condition(condition)(event)
+    }
+
+    /// Tells of an event whether a condition of the projection, by its index there, fits it; of none if
+    /// there is no such condition.
+    pub fn condition(&self, index: usize) -> impl Fn(usize) -> bool {
+        let column = self.events.conditions.get(index / 64).map_or(&[][..], Vec::as_slice);
+        let bit = index % 64;
+        move |event| column.get(event).is_some_and(|word| word >> bit & 1 == 1)
+    }
+
     /// The values of a key; `None` if the key wasn't part of what was read.
     pub fn key(&self, spec: &KeySpec) -> Option<KeyColumn<'_>> {
         if let Some((v4, v6)) = spec.address_prefix() {
             return Some(self.by_prefix(v4, v6));
         }
         let at = self.key_texts.iter().position(|(name, _)| *name == spec.name)?;
+        self.key_column(at)
+    }
+
+    /// The values of a key that has a column, by its place among such.
+    pub(super) fn key_column(&self, at: usize) -> Option<KeyColumn<'_>> {
         let (_, texts) = self.key_texts.get(at)?;
         let ids = self.events.keys.get(at)?;
         Some(KeyColumn { ids: ids.as_slice().into(), texts: KeyTexts::Texts(texts) })

@@ -1,7 +1,12 @@
 //! The event table: what was read, in one stable order, as columns. Nobody above reads log text.
 
+pub mod bitmap;
 pub mod dictionary;
 mod digest;
 mod events;
+mod facts;
+mod observed;
+pub mod select;
 
-pub use events::{Events, KeyColumn, KeyTexts, NONE, Traffic};
+pub use events::{Events, KeyColumn, KeyTexts, NO_DURATION, NONE, Traffic};
+pub use observed::Observed;

@@ -1,16 +1,18 @@
 //! What the user may type. No logic: clap's derive and the readers of single values.
 
+pub(crate) mod policy;
 pub(crate) mod value;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use policy::{CalibrateArgs, CheckArgs, ExplainArgs, InitArgs, MetricsArgs, ReplayArgs, SiteArgs};
 use value::Share;
 
 /// Rehearses rate limits on the traffic you already have.
 #[derive(Debug, Parser)]
 #[command(name = "shadowcap", version, arg_required_else_help = true)]
 #[command(
-    after_help = "Exit codes: 0 fine; 2 wrong arguments; 3 input missing, unreadable, foreign, or with too many unreadable lines; 4 interrupted; 101 a bug."
+    after_help = "Exit codes: 0 fine; 1 findings, or too little agreement; 2 wrong arguments, site or policy; 3 input missing, unreadable, foreign, or with too many unreadable lines; 4 interrupted; 101 a bug."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -22,6 +24,18 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Reads access logs and says how fast clients really go.
     Analyze(AnalyzeArgs),
+    /// Replays logs through policies and says whom each would have refused.
+    Replay(ReplayArgs),
+    /// Tells one client's story: each request, each limit, what it decided and why.
+    Explain(ExplainArgs),
+    /// Holds a simulation against the verdicts that an enforcer left in the log.
+    Calibrate(CalibrateArgs),
+    /// Looks for mistakes in site and policy files; needs no log.
+    Check(CheckArgs),
+    /// Lists what a requirement may be about.
+    Metrics(MetricsArgs),
+    /// Writes a commented site file from a log.
+    Init(InitArgs),
     /// Writes the requests of logs as Parquet, CSV or JSON Lines, nothing masked.
     Convert(ConvertArgs),
 }
@@ -40,6 +54,8 @@ pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
     #[command(flatten)]
+    pub(crate) site: SiteArgs,
+    #[command(flatten)]
     pub(crate) windows: WindowArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -57,6 +73,8 @@ pub(crate) struct ConvertArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) site: SiteArgs,
     /// Where to: FILE.parquet, FILE.csv, FILE.jsonl, or - for JSON Lines on standard output
     #[arg(long, value_name = "FILE", required = true)]
     pub(crate) out: String,

@@ -18,7 +18,6 @@ use crate::cli::output::Target;
 use crate::cli::progress::Progress;
 use crate::cli::{diagnostics, inputs, signals};
 use crate::report::build::{Asked, Material, build};
-use crate::report::pseudonym::Names;
 use crate::report::{json, terminal};
 
 /// Path templates that are measured on their own when no routes are given.
@@ -36,10 +35,10 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
 
 fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
     let found = inputs::find(&job.logs)?;
-    if let Some(target) = &job.json {
+    if let Some(target) = &job.output.json {
         inputs::refuse_to_replace(&found, target, "--json")?;
     }
-    let progress = Progress::new(inputs::total_bytes(&found), job.progress, stop);
+    let progress = Progress::new(inputs::total_bytes(&found), job.output.progress, stop);
     let loaded = load(found, &job.load, &progress);
     if loaded.is_err() {
         progress.clear();
@@ -57,7 +56,7 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
         }
         _ => Vec::new(),
     };
-    let names = Names::new(job.reveal, job.pseudonym_key.as_deref(), || traffic.digest());
+    let names = job.output.names(&traffic);
     let report = build(&Material {
         traffic: &traffic,
         summary: &summary,
@@ -67,6 +66,7 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
         routes: &projection.routes,
         proxies: proxies::suspect(&traffic).as_ref(),
         suspects: &suspects,
+        policies: &[],
         max_bad_per_million: job.max_bad_per_million,
         names: &names,
         arguments: &job.arguments,
@@ -74,14 +74,14 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
     });
     progress.clear();
     let too_many_bad = report.too_many_bad;
-    let tables = job.tables.map(|look| terminal::write(&report.document, look));
-    if let Some(target) = job.json {
+    let tables = job.output.tables.map(|look| terminal::write(&report.document, look));
+    if let Some(target) = job.output.json {
         target.finish(&json::write(&report.document))?;
     }
     if let Some(tables) = tables {
         Target::Stdout.finish(tables.as_bytes())?;
     }
-    if too_many_bad && !job.quiet {
+    if too_many_bad && !job.output.quiet {
         diagnostics::note("too many lines could not be read (see --max-bad); the exit code is 3");
     }
     Ok(if too_many_bad { Exit::Input } else { Exit::Fine })

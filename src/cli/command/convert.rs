@@ -13,7 +13,7 @@ use crate::cli::args::ConvertArgs;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Target;
 use crate::cli::progress::Progress;
-use crate::cli::{diagnostics, inputs, reading, signals};
+use crate::cli::{diagnostics, inputs, reading, setting, signals};
 use crate::table::Columns;
 use crate::table::csv::{Csv, CsvWriter};
 use crate::table::jsonl::JsonLines;
@@ -38,7 +38,8 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit, Failure> {
         "all" => Columns::All,
         names => Columns::Named(column_names(names)?),
     };
-    let options = reading::options(&args.input, &args.keys, &args.machine)?;
+    let site = reading::site(setting::read_site(args.site.site.as_deref())?, &args.keys)?;
+    let options = reading::options(&args.input, &args.keys, &args.machine, &site)?;
     let target = Target::open(&args.out)?;
     let stop = signals::listen().map_err(|error| Failure::System(error.to_string()))?;
     let found = inputs::find(&args.input.logs)?;

@@ -1,4 +1,11 @@
 //! One file per command: load, call the engine, write.
 
 pub(crate) mod analyze;
+pub(crate) mod calibrate;
+pub(crate) mod check;
 pub(crate) mod convert;
+mod decisions;
+pub(crate) mod explain;
+pub(crate) mod init;
+pub(crate) mod metrics;
+pub(crate) mod replay;

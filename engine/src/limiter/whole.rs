@@ -1,0 +1,55 @@
+//! Whole-number arithmetic that the algorithms share: division rounded to a named side, and
+//! conversions that end at the type's ends instead of wrapping.
+
+/// The largest whole number not above `a / b`; `b` below 1 is taken as 1.
+pub(super) fn div_floor(a: i128, b: i128) -> i128 {
+    a.div_euclid(b.max(1))
+}
+
+/// The smallest whole number not below `a / b`; `b` below 1 is taken as 1.
+pub(super) fn div_ceil(a: i128, b: i128) -> i128 {
+    a.saturating_neg().div_euclid(b.max(1)).saturating_neg()
+}
+
+/// The nearest `u64`.
+pub(super) fn nearest_u64(value: i128) -> u64 {
+    u64::try_from(value.max(0)).unwrap_or(u64::MAX)
+}
+
+/// The nearest `i64`.
+pub(super) fn nearest_i64(value: i128) -> i64 {
+    i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// Time from one instant to another, at least 0, microseconds.
+pub(super) fn since(from_us: i64, to_us: i64) -> i128 {
+    i128::from(to_us).saturating_sub(i128::from(from_us)).max(0)
+}
+
+/// A length in whole ticks, rounded up.
+pub(super) fn ticks_up(length_us: i64, tick_us: i64) -> i128 {
+    div_ceil(i128::from(length_us), i128::from(tick_us))
+}
+
+/// From the first to the last tick of an interval `(a, a + horizon]`, microseconds, at least 0.
+pub(super) fn span_us(horizon_us: i64, tick_us: i64) -> i128 {
+    i128::from(horizon_us).saturating_sub(i128::from(tick_us)).max(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn division_is_rounded_to_the_side_it_names() {
+        assert_eq!((div_floor(7, 2), div_floor(-7, 2)), (3, -4));
+        assert_eq!((div_ceil(7, 2), div_ceil(-7, 2), div_ceil(6, 2)), (4, -3, 3));
+    }
+
+    #[test]
+    fn conversions_end_at_the_ends() {
+        assert_eq!((nearest_u64(-1), nearest_u64(i128::MAX)), (0, u64::MAX));
+        assert_eq!((nearest_i64(i128::MIN), nearest_i64(i128::MAX)), (i64::MIN, i64::MAX));
+        assert_eq!(since(5, 3), 0);
+    }
+}

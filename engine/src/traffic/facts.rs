@@ -1,0 +1,48 @@
+//! What is known of single events.
+
+use crate::site::key::KeySpec;
+use crate::units::address::Address;
+
+use super::{KeyColumn, NONE, Observed, Traffic};
+
+impl Traffic {
+    /// The values of a key by its name; `None` if it wasn't part of what was read.
+    pub fn key_named(&self, name: &str) -> Option<KeyColumn<'_>> {
+        if let Some(spec) = self.address_keys.iter().find(|spec| spec.name == name) {
+            return self.key(spec);
+        }
+        let at = self.key_texts.iter().position(|(known, _)| known == name);
+        if at.is_none() && name == "ip" {
+            return self.key(&KeySpec::ip(64));
+        }
+        self.key_column(at?)
+    }
+
+    /// The client's address; `None` where the log has none.
+    pub fn address_of(&self, event: usize) -> Option<Address> {
+        let id = self.events.addresses.get(event).copied().filter(|id| *id != NONE)?;
+        self.addresses.get(usize::try_from(id).ok()?).copied()
+    }
+
+    /// The route, as an index of the site's; `None` outside every route.
+    pub fn route_of(&self, event: usize) -> Option<usize> {
+        let place = self.events.places.get(event).copied().filter(|place| *place != NONE)?;
+        usize::try_from(place).ok().filter(|_| self.places_are_routes)
+    }
+
+    /// How long a request took, microseconds; `None` where the log doesn't tell.
+    pub fn duration_us(&self, event: usize) -> Option<i64> {
+        self.events.durations_us.get(event).copied().filter(|us| *us >= 0)
+    }
+
+    /// Whether a limiter had refused the request when the log was written: it said so, or it answered
+    /// 429. A limiter in dry run refuses nothing.
+    pub fn already_refused(&self, event: usize) -> bool {
+        self.events.observed.get(event) == Some(&Observed::Refuse)
+    }
+
+    /// Whether any request had been refused.
+    pub fn any_already_refused(&self) -> bool {
+        self.events.observed.contains(&Observed::Refuse)
+    }
+}

@@ -1,0 +1,134 @@
+//! `replay`: policies side by side on the same requests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use shadowcap_engine::measure::population::{self, Plan};
+use shadowcap_engine::measure::{peaks::Resolution, proxies};
+use shadowcap_engine::replay::run::{Replayed, replay};
+
+use crate::cli::args::policy::{AlreadyLimitedArg, ReplayArgs};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::job::OutputJob;
+use crate::cli::output::Target;
+use crate::cli::progress::Progress;
+use crate::cli::setting::{Read, Setting};
+use crate::cli::{arguments, diagnostics, inputs, signals};
+use crate::report::build::{Asked, Material, build};
+use crate::report::policies::PolicyMaterial;
+use crate::report::pseudonym::Names;
+use crate::report::{json, terminal};
+
+use super::decisions;
+
+/// Runs the command.
+///
+/// # Errors
+/// When the arguments, the site or a policy can't be used, or nothing can be read or written.
+pub(crate) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
+    let site = args.site.site.as_deref();
+    let setting = Setting::new(site, &args.policy, &args.input, &args.keys, &args.machine)?;
+    let output = OutputJob::new(&args.output)?;
+    let decisions = args.decisions.as_deref().map(decisions::open).transpose()?;
+    let stop = signals::listen().map_err(|error| Failure::System(error.to_string()))?;
+    let pool = inputs::pool(setting.load.threads)?;
+    pool.install(|| work(args, &setting, output, decisions, &stop))
+}
+
+fn work(
+    args: &ReplayArgs,
+    setting: &Setting,
+    output: OutputJob,
+    decisions: Option<Target>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Exit, Failure> {
+    let found = inputs::find(&args.input.logs)?;
+    for (target, flag) in [(&output.json, "--json"), (&decisions, "--decisions")] {
+        if let Some(target) = target {
+            inputs::refuse_to_replace(&found, target, flag)?;
+        }
+    }
+    let progress = Progress::new(inputs::total_bytes(&found), output.progress, Arc::clone(stop));
+    let read = setting.read(found, &progress).inspect_err(|_| progress.clear())?;
+    setting.refuse_without_durations(&read)?;
+    progress.say("replaying");
+    let drop = args.replay.already_limited == AlreadyLimitedArg::Drop;
+    let replayed = replay_all(setting, &read, drop, stop)?;
+    let names = output.names(&read.traffic);
+    if let Some(target) = decisions {
+        progress.say("writing decisions");
+        decisions::write(setting, &read, drop, &names, target, stop)?;
+    }
+    let report = report(args, setting, &read, &replayed, &names);
+    progress.clear();
+    let too_many_bad = report.too_many_bad;
+    let tables = output.tables.map(|look| terminal::write(&report.document, look));
+    if let Some(target) = output.json {
+        target.finish(&json::write(&report.document))?;
+    }
+    if let Some(tables) = tables {
+        Target::Stdout.finish(tables.as_bytes())?;
+    }
+    if too_many_bad && !output.quiet {
+        diagnostics::note("too many lines could not be read (see --max-bad); the exit code is 3");
+    }
+    Ok(if too_many_bad { Exit::Input } else { Exit::Fine })
+}
+
+/// Replays every policy, one after another: each uses all threads for what it varies.
+fn replay_all(
+    setting: &Setting,
+    read: &Read,
+    drop_already_refused: bool,
+    stop: &Arc<AtomicBool>,
+) -> Result<Vec<Replayed>, Failure> {
+    let scene = setting.scene(read, drop_already_refused);
+    let stopped = || stop.load(Ordering::Relaxed);
+    let all = setting.policies.iter().map(|policy| replay(&scene, policy, &stopped));
+    all.collect::<Option<_>>().ok_or(Failure::interrupted())
+}
+
+fn report(
+    args: &ReplayArgs,
+    setting: &Setting,
+    read: &Read,
+    replayed: &[Replayed],
+    names: &Names,
+) -> crate::report::build::Built {
+    let times = &read.traffic.events.times_us;
+    let period_us = times.last().zip(times.first()).map_or(0, |(last, first)| last - first);
+    let policies: Vec<PolicyMaterial<'_>> = setting
+        .policies
+        .iter()
+        .zip(replayed)
+        .map(|(policy, replayed)| PolicyMaterial {
+            policy,
+            replayed,
+            site: &setting.site,
+            period_us,
+        })
+        .collect();
+    let step_us = read.summary.resolution_us().unwrap_or(1);
+    let plan = Plan {
+        windows_us: Vec::new(),
+        resolution: Resolution::of(times, step_us),
+        places: Vec::new(),
+    };
+    let keys = &setting.load.projection.keys;
+    let (totals, _) = population::measure(&read.traffic, keys, &plan);
+    build(&Material {
+        traffic: &read.traffic,
+        summary: &read.summary,
+        totals: &totals,
+        measures: &[],
+        windows_us: &[],
+        routes: &setting.load.projection.routes,
+        proxies: proxies::suspect(&read.traffic).as_ref(),
+        suspects: &[],
+        policies: &policies,
+        max_bad_per_million: args.input.max_bad.per_million,
+        names,
+        arguments: &arguments::of_replay(args),
+        asked: Asked { client_ip: args.input.client_ip.as_deref(), fields: &args.input.field },
+    })
+}

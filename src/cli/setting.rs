@@ -1,0 +1,168 @@
+//! What commands about policies work on: the site, its policies, and the logs read for them.
+
+use std::fs;
+use std::path::Path;
+
+use shadowcap_engine::document::Problem;
+use shadowcap_engine::format::detect::Detected;
+use shadowcap_engine::ingest::load::{LoadOptions, load};
+use shadowcap_engine::ingest::source::discover::Found;
+use shadowcap_engine::ingest::summary::Summary;
+use shadowcap_engine::policy::{self, Policy};
+use shadowcap_engine::replay::run::Scene;
+use shadowcap_engine::site::labels::LabelIndex;
+use shadowcap_engine::site::matching::TextCondition;
+use shadowcap_engine::site::read::Folder;
+use shadowcap_engine::site::{self, Site};
+use shadowcap_engine::traffic::Traffic;
+use shadowcap_engine::units::span::SECOND_US;
+
+use super::args::{InputArgs, KeyArgs, MachineArgs};
+use super::exit::Failure;
+use super::progress::Progress;
+use super::reading;
+
+/// A file that a user wrote, and what is wrong with it.
+#[derive(Debug)]
+pub(crate) struct WrongFile {
+    /// Its name as given.
+    pub(crate) name: String,
+    /// Its text.
+    pub(crate) text: String,
+    /// What is wrong, by place.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// The site and the policies, checked, and how to read logs for them.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    /// The site.
+    pub(crate) site: Site,
+    /// The policies.
+    pub(crate) policies: Vec<Policy>,
+    /// How to read.
+    pub(crate) load: LoadOptions,
+    labels: LabelIndex,
+}
+
+/// Requests that were read.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// The requests.
+    pub(crate) traffic: Traffic,
+    /// What else was found.
+    pub(crate) summary: Summary,
+    steps_us: Vec<i64>,
+}
+
+impl Setting {
+    /// Reads the site and the policies.
+    ///
+    /// # Errors
+    /// When one of them, or a flag, can't be used.
+    pub(crate) fn new(
+        site: Option<&str>,
+        policies: &[String],
+        input: &InputArgs,
+        keys: &KeyArgs,
+        machine: &MachineArgs,
+    ) -> Result<Self, Failure> {
+        let site = reading::site(read_site(site)?, keys)?;
+        let policies: Vec<Policy> =
+            policies.iter().map(|name| read_policy(name, &site)).collect::<Result<_, _>>()?;
+        let mut load = reading::options(input, keys, machine, &site)?;
+        load.projection.replay = true;
+        load.projection.conditions = conditions(&site, &policies);
+        let labels = LabelIndex::new(&site.labels);
+        Ok(Self { site, policies, load, labels })
+    }
+
+    /// Reads the logs.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    pub(crate) fn read(&self, found: Found, progress: &Progress) -> Result<Read, Failure> {
+        let (traffic, summary) = load(found, &self.load, progress)?;
+        let step = |detected: Option<&Detected>| detected.map_or(SECOND_US, |d| d.resolution_us);
+        let steps_us = summary.sources.iter().map(|source| step(source.detected.as_ref()));
+        Ok(Read { steps_us: steps_us.collect(), traffic, summary })
+    }
+
+    /// Requests in flight can't be counted where no log says how long they took.
+    ///
+    /// # Errors
+    /// When a policy counts them and no line has a duration.
+    pub(crate) fn refuse_without_durations(&self, read: &Read) -> Result<(), Failure> {
+        let known = read.traffic.events.durations_us.iter().any(|us| *us >= 0);
+        if known || read.traffic.is_empty() {
+            return Ok(());
+        }
+        for policy in &self.policies {
+            if let Some(limit) = policy.limits.iter().find(|limit| limit.counts_in_flight()) {
+                return Err(Failure::Usage(format!(
+                    "{}:{}: \u{201c}{}\u{201d} counts requests in flight, but no log says how long requests took; log $request_time (nginx), %D (Apache) or the like",
+                    policy.file, limit.place.line, limit.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is replayed.
+    pub(crate) fn scene<'a>(&'a self, read: &'a Read, drop_already_refused: bool) -> Scene<'a> {
+        Scene {
+            site: &self.site,
+            traffic: &read.traffic,
+            conditions: &self.load.projection.conditions,
+            labels: &self.labels,
+            steps_us: &read.steps_us,
+            drop_already_refused,
+        }
+    }
+}
+
+/// Every condition on text that must be answered while logs are read, each once.
+fn conditions(site: &Site, policies: &[Policy]) -> Vec<TextCondition> {
+    let limits = policies.iter().flat_map(|policy| &policy.limits);
+    let matches = site.matches().chain(limits.map(|limit| &limit.matching));
+    let mut list: Vec<TextCondition> = Vec::new();
+    for condition in matches.flat_map(|matching| matching.text_conditions()) {
+        if !list.contains(condition) {
+            list.push(condition.clone());
+        }
+    }
+    list
+}
+
+/// Reads a site file; without a name, a site about which nothing is said.
+///
+/// # Errors
+/// When it can't be read or used.
+pub(crate) fn read_site(name: Option<&str>) -> Result<Site, Failure> {
+    let Some(name) = name else { return Ok(Site::default()) };
+    let bytes = bytes_of(name)?;
+    site::read::read(&bytes, name, &Folder::of(Path::new(name)))
+        .map_err(|problems| wrong(name, &bytes, problems))
+}
+
+/// Reads a policy file.
+///
+/// # Errors
+/// When it can't be read or used.
+pub(crate) fn read_policy(name: &str, site: &Site) -> Result<Policy, Failure> {
+    let bytes = bytes_of(name)?;
+    policy::read::read(&bytes, name, site).map_err(|problems| wrong(name, &bytes, problems))
+}
+
+fn wrong(name: &str, bytes: &[u8], problems: Vec<Problem>) -> Failure {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    Failure::Wrong(Box::new(WrongFile { name: name.to_owned(), text, problems }))
+}
+
+/// A file's content.
+///
+/// # Errors
+/// When it can't be read.
+pub(crate) fn bytes_of(name: &str) -> Result<Vec<u8>, Failure> {
+    fs::read(name).map_err(|error| Failure::Usage(format!("{name}: {error}")))
+}

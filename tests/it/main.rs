@@ -11,6 +11,7 @@ mod first_contact;
 mod format_cases;
 mod hostile;
 mod manifest;
+mod policies;
 mod property;
 mod readme;
 mod same_report;

@@ -4,6 +4,7 @@
 mod item;
 mod place;
 mod problem;
+mod reference;
 mod schema;
 mod shape;
 mod table;
@@ -12,6 +13,7 @@ mod value;
 pub use item::{At, Item};
 pub use place::{Lines, Place};
 pub use problem::{Code, Problem};
+pub use reference::reference;
 pub use schema::schema;
 pub use shape::{Field, Kind, Need, Shape};
 pub use table::{Document, Sink, Table, nearest};

@@ -6,15 +6,15 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
-use crate::document::{Code, Place, schema};
+use crate::document::{Code, Place, reference, schema};
 use crate::limiter::{Boundary, Limiter, fixed_window, nginx};
 use crate::policy::{
     Counters, GroupCharge, KeyPart, Limit, MissingKey, Mode, OnStoreError, RetryAfter, Strategy,
 };
 use crate::site;
 use crate::site::key::Source;
-use crate::site::read::Folder;
 use crate::site::read::tests::{assert_schema, good_site, root};
+use crate::site::read::{Folder, SITE};
 use crate::units::span::{HOUR_US, SECOND_US};
 use crate::units::time::parse_rfc3339;
 
@@ -41,6 +41,21 @@ fn limit(lines: &str) -> Limit {
 #[test]
 fn the_schema_is_the_committed_one() {
     assert_schema("policy.schema.json", &schema(&POLICY, "shadowcap policy file"));
+}
+
+/// `SHADOWCAP_BLESS=1` writes the reference anew.
+#[test]
+fn the_reference_of_all_keys_is_the_committed_one() {
+    let head = "# The two files you write\n\nA *site* file says facts: how logs read, who the clients are, what things cost, what must hold. A *policy* file says choices: the limits. A pull request changes a policy; what it must\nmeet sits in the site file. Both are TOML. Unknown keys are errors, and all that is wrong is told at once.\n\nLengths of time are a whole number and a unit (`us`, `ms`, `s`, `m`, `h`, `d`). This page comes from the tables that the reader uses; so do the schemas for editors, `schemas/site.schema.json` and\n`schemas/policy.schema.json`. Worked examples: [policies](../policies).\n\n";
+    let site = reference(&SITE, "The site file");
+    let policy = reference(&POLICY, "The policy file");
+    let made = format!("{head}{policy}\n{site}");
+    let path = root().join("docs/files.md");
+    if std::env::var_os("SHADOWCAP_BLESS").is_some() {
+        std::fs::write(&path, &made).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == made, "docs/files.md: run with SHADOWCAP_BLESS=1");
 }
 
 #[test]

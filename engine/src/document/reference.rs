@@ -8,7 +8,7 @@ use super::shape::{Field, Kind, Need, Shape};
 /// The reference of a file with this shape: a section for each kind of table, its keys in a table.
 pub fn reference(root: &'static Shape, title: &str) -> String {
     let mut sections: Vec<(&'static Shape, String)> = Vec::new();
-    gather(root, String::new(), &mut sections);
+    gather(root, "", &mut sections);
     let mut out = format!("## {title}\n");
     for (shape, path) in &sections {
         if !path.is_empty() {
@@ -27,11 +27,11 @@ pub fn reference(root: &'static Shape, title: &str) -> String {
 }
 
 /// Every shape once, with where it stands: `[[limit]]`, `[input]`, `match`.
-fn gather(shape: &'static Shape, path: String, sections: &mut Vec<(&'static Shape, String)>) {
+fn gather(shape: &'static Shape, path: &str, sections: &mut Vec<(&'static Shape, String)>) {
     if sections.iter().any(|(known, _)| known.name == shape.name) {
         return;
     }
-    sections.push((shape, path.clone()));
+    sections.push((shape, path.to_owned()));
     let inside = path.trim_matches(['[', ']']).to_owned();
     for field in shape.fields {
         let name = if inside.is_empty() {
@@ -45,8 +45,8 @@ fn gather(shape: &'static Shape, path: String, sections: &mut Vec<(&'static Shap
 
 fn gather_kind(kind: &'static Kind, name: &str, sections: &mut Vec<(&'static Shape, String)>) {
     match kind {
-        Kind::Table(shape) => gather(shape, format!("[{name}]"), sections),
-        Kind::Tables(shape) => gather(shape, format!("[[{name}]]"), sections),
+        Kind::Table(shape) => gather(shape, &format!("[{name}]"), sections),
+        Kind::Tables(shape) => gather(shape, &format!("[[{name}]]"), sections),
         Kind::Map(kind) => gather_kind(kind, &format!("{name}.NAME"), sections),
         Kind::Either(kinds) => kinds.iter().for_each(|kind| gather_kind(kind, name, sections)),
         _ => {}

@@ -35,6 +35,11 @@ impl Progress {
         Self { bar, stop }
     }
 
+    /// Whether the user interrupted.
+    pub(crate) fn interrupted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// Says what goes on after reading.
     pub(crate) fn say(&self, what: &'static str) {
         self.bar.set_style(style("{spinner} {msg}"));

@@ -19,8 +19,10 @@ use shadowcap_engine::units::span::SECOND_US;
 
 use super::args::{InputArgs, KeyArgs, MachineArgs};
 use super::exit::Failure;
+use super::job::OutputJob;
+use super::output::Target;
 use super::progress::Progress;
-use super::reading;
+use super::{inputs, reading, signals};
 
 /// A file that a user wrote, and what is wrong with it.
 #[derive(Debug)]
@@ -77,11 +79,36 @@ impl Setting {
         Ok(Self { site, policies, load, labels })
     }
 
-    /// Reads the logs.
+    /// Reads the logs on the threads that were asked for, and goes on with what was read; `written` are the
+    /// files that will be, with their flags.
     ///
     /// # Errors
-    /// When they can't be read.
-    pub(crate) fn read(&self, found: Found, progress: &Progress) -> Result<Read, Failure> {
+    /// When the logs can't be read, one of them would be replaced, or what is done with them fails.
+    pub(crate) fn with_logs<T: Send>(
+        &self,
+        input: &InputArgs,
+        output: &OutputJob,
+        written: &[(&Target, &str)],
+        work: impl FnOnce(&Read, &Progress) -> Result<T, Failure> + Send,
+    ) -> Result<T, Failure> {
+        let stop = signals::listen().map_err(|error| Failure::System(error.to_string()))?;
+        inputs::pool(self.load.threads)?.install(|| {
+            let found = inputs::find(&input.logs)?;
+            let json = output.json.as_ref().map(|target| (target, "--json"));
+            for (target, flag) in json.into_iter().chain(written.iter().copied()) {
+                inputs::refuse_to_replace(&found, target, flag)?;
+            }
+            let progress = Progress::new(inputs::total_bytes(&found), output.progress, stop);
+            let done = self.read(found, &progress).and_then(|read| {
+                self.refuse_without_durations(&read)?;
+                work(&read, &progress)
+            });
+            progress.clear();
+            done
+        })
+    }
+
+    fn read(&self, found: Found, progress: &Progress) -> Result<Read, Failure> {
         let (traffic, summary) = load(found, &self.load, progress)?;
         let step = |detected: Option<&Detected>| detected.map_or(SECOND_US, |d| d.resolution_us);
         let steps_us = summary.sources.iter().map(|source| step(source.detected.as_ref()));
@@ -92,7 +119,7 @@ impl Setting {
     ///
     /// # Errors
     /// When a policy counts them and no line has a duration.
-    pub(crate) fn refuse_without_durations(&self, read: &Read) -> Result<(), Failure> {
+    fn refuse_without_durations(&self, read: &Read) -> Result<(), Failure> {
         let known = read.traffic.events.durations_us.iter().any(|us| *us >= 0);
         if known || read.traffic.is_empty() {
             return Ok(());

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use shadowcap_engine::ingest::summary::Summary;
 use shadowcap_engine::measure::proxies::Proxies;
-use shadowcap_engine::metric::slug;
 use shadowcap_engine::traffic::{NONE, Traffic};
+use shadowcap_engine::units::slug::slug;
 use shadowcap_engine::units::time::format_seconds;
 
 use super::number::{grouped, percent};

@@ -4,9 +4,11 @@
 use std::fs::File;
 
 use polars::prelude::{
-    BatchedWriter, Column, DataFrame, DataType, IntoColumn, NamedFrom, ParquetCompression,
-    ParquetWriter, PolarsResult, Schema, Series, StatisticsOptions, TimeUnit, TimeZone,
+    BatchedWriter, Column, DataFrame, DataType, IntoColumn, NamedFrom, PolarsResult, Schema,
+    Series, TimeUnit, TimeZone,
 };
+
+use super::parquet::writer;
 
 /// Rows that are written as one row group.
 const GROUP_ROWS: usize = 50_000;
@@ -83,12 +85,7 @@ impl DecisionFile {
                 .iter()
                 .map(|column| (column.name().clone(), column.dtype().clone()))
                 .collect();
-            let writer = ParquetWriter::new(file)
-                .with_compression(ParquetCompression::Zstd(None))
-                .with_statistics(StatisticsOptions::default())
-                .set_parallel(false)
-                .batched(&schema)?;
-            self.writer = Some(writer);
+            self.writer = Some(writer(file, &schema)?);
         }
         match &mut self.writer {
             Some(writer) => writer.write_batch(&frame),

@@ -137,18 +137,22 @@ impl ParquetFile {
                 .iter()
                 .map(|name| (name.as_str().into(), data_type(kind_of(name))))
                 .collect();
-            let writer = ParquetWriter::new(file)
-                .with_compression(ParquetCompression::Zstd(None))
-                .with_statistics(StatisticsOptions::default())
-                .set_parallel(false)
-                .batched(&schema)?;
-            self.writer = Some(writer);
+            self.writer = Some(writer(file, &schema)?);
         }
         match &mut self.writer {
             Some(writer) => writer.write_batch(&frame),
             None => Ok(()),
         }
     }
+}
+
+/// A writer of row groups, compressed, by one thread.
+pub(super) fn writer(file: File, schema: &Schema) -> PolarsResult<BatchedWriter<File>> {
+    ParquetWriter::new(file)
+        .with_compression(ParquetCompression::Zstd(None))
+        .with_statistics(StatisticsOptions::default())
+        .set_parallel(false)
+        .batched(schema)
 }
 
 impl ColumnBatch {

@@ -5,6 +5,7 @@ pub mod facts;
 pub mod key;
 pub mod labels;
 pub mod matching;
+pub mod metrics;
 mod outage;
 pub mod path;
 pub mod pattern;

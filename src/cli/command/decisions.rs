@@ -1,8 +1,5 @@
 //! `--decisions`: a row for each request and limit asked, as Parquet.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use shadowcap_engine::limiter::Verdict;
 use shadowcap_engine::measure::cohorts::Cohorts;
 use shadowcap_engine::replay::arrangement::Arrangement;
@@ -15,6 +12,7 @@ use shadowcap_engine::units::escape;
 
 use crate::cli::exit::Failure;
 use crate::cli::output::Target;
+use crate::cli::progress::Progress;
 use crate::cli::setting::{Read, Setting};
 use crate::report::pseudonym::Names;
 use crate::table::decisions::{Decision, DecisionFile};
@@ -32,7 +30,7 @@ pub(super) fn open(name: &str) -> Result<Target, Failure> {
     Target::open(name)
 }
 
-/// Replays the policies once more and writes every decision.
+/// Replays the policies once more and writes every decision; the file appears when it is committed.
 ///
 /// # Errors
 /// When the file can't be written, or the user interrupts.
@@ -41,8 +39,8 @@ pub(super) fn write(
     read: &Read,
     drop_already_refused: bool,
     names: &Names,
-    target: Target,
-    stop: &Arc<AtomicBool>,
+    target: &Target,
+    progress: &Progress,
 ) -> Result<(), Failure> {
     let Some(handle) = target.file()? else {
         return Err(Failure::Usage("--decisions can't go to standard output".to_owned()));
@@ -63,7 +61,7 @@ pub(super) fn write(
             file: &mut file,
             failed: None,
         };
-        let stopped = || stop.load(Ordering::Relaxed);
+        let stopped = || progress.interrupted();
         let done = reference::replay(
             &prepared,
             &read.traffic,
@@ -80,8 +78,7 @@ pub(super) fn write(
             return Err(target.failed(&why));
         }
     }
-    file.finish().map_err(|why| target.failed(&why))?;
-    target.commit()
+    file.finish().map_err(|why| target.failed(&why))
 }
 
 /// Turns what a replay tells into rows.

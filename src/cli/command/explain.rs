@@ -1,7 +1,5 @@
 //! `explain`: one client's story under a policy.
 
-use std::sync::atomic::Ordering;
-
 use shadowcap_engine::measure::cohorts::Cohorts;
 use shadowcap_engine::replay::arrangement::Arrangement;
 use shadowcap_engine::replay::prepare::Prepared;
@@ -14,9 +12,8 @@ use crate::cli::args::policy::{AlreadyLimitedArg, ExplainArgs};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::job::OutputJob;
 use crate::cli::output::Target;
-use crate::cli::progress::Progress;
 use crate::cli::setting::{Read, Setting};
-use crate::cli::{inputs, signals, whose};
+use crate::cli::whose;
 use crate::report::explanation::{self, Story};
 use crate::report::{explanation_text, json};
 
@@ -31,32 +28,19 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let policy = std::slice::from_ref(&args.policy);
     let setting = Setting::new(site, policy, &args.input, &args.keys, &args.machine)?;
     let output = OutputJob::new(&args.output)?;
-    let stop = signals::listen().map_err(|error| Failure::System(error.to_string()))?;
-    let pool = inputs::pool(setting.load.threads)?;
-    pool.install(|| {
-        let found = inputs::find(&args.input.logs)?;
-        if let Some(target) = &output.json {
-            inputs::refuse_to_replace(&found, target, "--json")?;
-        }
-        let total = inputs::total_bytes(&found);
-        let progress = Progress::new(total, output.progress, stop.clone());
-        let read = setting.read(found, &progress).inspect_err(|_| progress.clear())?;
-        setting.refuse_without_durations(&read)?;
+    let document = setting.with_logs(&args.input, &output, &[], |read, progress| {
         progress.say("replaying");
-        let stopped = || stop.load(Ordering::Relaxed);
-        let document = explain(args, &setting, &read, &output, &wanted, &stopped)
-            .inspect_err(|_| progress.clear())?;
-        progress.clear();
-        let zone = setting.site.zone;
-        let text = output.tables.map(|look| explanation_text::write(&document, zone, look));
-        if let Some(target) = output.json {
-            target.finish(&json::write(&document))?;
-        }
-        if let Some(text) = text {
-            Target::Stdout.finish(text.as_bytes())?;
-        }
-        Ok(Exit::Fine)
-    })
+        explain(args, &setting, read, &output, &wanted, &|| progress.interrupted())
+    })?;
+    let text =
+        output.tables.map(|look| explanation_text::write(&document, setting.site.zone, look));
+    if let Some(target) = output.json {
+        target.finish(&json::write(&document))?;
+    }
+    if let Some(text) = text {
+        Target::Stdout.finish(text.as_bytes())?;
+    }
+    Ok(Exit::Fine)
 }
 
 fn explain(

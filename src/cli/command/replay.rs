@@ -1,8 +1,5 @@
 //! `replay`: policies side by side on the same requests.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use shadowcap_engine::measure::population::{self, Plan};
 use shadowcap_engine::measure::{peaks::Resolution, proxies};
 use shadowcap_engine::replay::run::{Replayed, replay};
@@ -13,8 +10,8 @@ use crate::cli::job::OutputJob;
 use crate::cli::output::Target;
 use crate::cli::progress::Progress;
 use crate::cli::setting::{Read, Setting};
-use crate::cli::{arguments, diagnostics, inputs, signals};
-use crate::report::build::{Asked, Material, build};
+use crate::cli::{arguments, diagnostics};
+use crate::report::build::{Asked, Built, Material, build};
 use crate::report::policies::PolicyMaterial;
 use crate::report::pseudonym::Names;
 use crate::report::{json, terminal};
@@ -30,37 +27,27 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let setting = Setting::new(site, &args.policy, &args.input, &args.keys, &args.machine)?;
     let output = OutputJob::new(&args.output)?;
     let decisions = args.decisions.as_deref().map(decisions::open).transpose()?;
-    let stop = signals::listen().map_err(|error| Failure::System(error.to_string()))?;
-    let pool = inputs::pool(setting.load.threads)?;
-    pool.install(|| work(args, &setting, output, decisions, &stop))
+    let written: Vec<_> = decisions.iter().map(|target| (target, "--decisions")).collect();
+    let drop = args.replay.already_limited == AlreadyLimitedArg::Drop;
+    let report = setting.with_logs(&args.input, &output, &written, |read, progress| {
+        progress.say("replaying");
+        let replayed = replay_all(&setting, read, drop, progress)?;
+        let names = output.names(&read.traffic);
+        let report = report(args, &setting, read, &replayed, &names);
+        if let Some(target) = &decisions {
+            progress.say("writing decisions");
+            decisions::write(&setting, read, drop, &names, target, progress)?;
+        }
+        Ok(report)
+    })?;
+    finish(&report, output, decisions)
 }
 
-fn work(
-    args: &ReplayArgs,
-    setting: &Setting,
-    output: OutputJob,
-    decisions: Option<Target>,
-    stop: &Arc<AtomicBool>,
-) -> Result<Exit, Failure> {
-    let found = inputs::find(&args.input.logs)?;
-    for (target, flag) in [(&output.json, "--json"), (&decisions, "--decisions")] {
-        if let Some(target) = target {
-            inputs::refuse_to_replace(&found, target, flag)?;
-        }
-    }
-    let progress = Progress::new(inputs::total_bytes(&found), output.progress, Arc::clone(stop));
-    let read = setting.read(found, &progress).inspect_err(|_| progress.clear())?;
-    setting.refuse_without_durations(&read)?;
-    progress.say("replaying");
-    let drop = args.replay.already_limited == AlreadyLimitedArg::Drop;
-    let replayed = replay_all(setting, &read, drop, stop)?;
-    let names = output.names(&read.traffic);
+/// Makes the results appear.
+fn finish(report: &Built, output: OutputJob, decisions: Option<Target>) -> Result<Exit, Failure> {
     if let Some(target) = decisions {
-        progress.say("writing decisions");
-        decisions::write(setting, &read, drop, &names, target, stop)?;
+        target.commit()?;
     }
-    let report = report(args, setting, &read, &replayed, &names);
-    progress.clear();
     let too_many_bad = report.too_many_bad;
     let tables = output.tables.map(|look| terminal::write(&report.document, look));
     if let Some(target) = output.json {
@@ -80,12 +67,12 @@ fn replay_all(
     setting: &Setting,
     read: &Read,
     drop_already_refused: bool,
-    stop: &Arc<AtomicBool>,
+    progress: &Progress,
 ) -> Result<Vec<Replayed>, Failure> {
     let scene = setting.scene(read, drop_already_refused);
-    let stopped = || stop.load(Ordering::Relaxed);
+    let stopped = || progress.interrupted();
     let all = setting.policies.iter().map(|policy| replay(&scene, policy, &stopped));
-    all.collect::<Option<_>>().ok_or(Failure::interrupted())
+    all.collect::<Option<_>>().ok_or_else(Failure::interrupted)
 }
 
 fn report(
@@ -94,7 +81,7 @@ fn report(
     read: &Read,
     replayed: &[Replayed],
     names: &Names,
-) -> crate::report::build::Built {
+) -> Built {
     let times = &read.traffic.events.times_us;
     let period_us = times.last().zip(times.first()).map_or(0, |(last, first)| last - first);
     let policies: Vec<PolicyMaterial<'_>> = setting

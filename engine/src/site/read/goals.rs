@@ -4,41 +4,11 @@ use super::{Reading, name_or_empty, unique};
 use crate::document::{Code, Item, Table, nearest};
 use crate::limiter::Limiter;
 use crate::site::facts::{Protect, Requirement};
+use crate::site::metrics::{ALONE, COHORTS, MONEY, NAMED, Owner};
 use crate::units::slug::slug;
 
-/// The metrics of something that has a name, and what that is.
-const NAMED: [(&str, Whose); 12] = [
-    ("identities_refused", Whose::CohortOrLimit),
-    ("requests_refused", Whose::Cohort),
-    ("delayed", Whose::Cohort),
-    ("refused_share", Whose::Rule),
-    ("admitted_per_s", Whose::Rule),
-    ("keys_to_defeat", Whose::Rule),
-    ("bound", Whose::Action),
-    ("bound_aligned", Whose::Action),
-    ("replayed_worst", Whose::Action),
-    ("time_to_alarm_s", Whose::Action),
-    ("fill_max", Whose::Limit),
-    ("admitted", Whose::Duplicate),
-];
 /// Where nothing is said: half as much again as the busiest customer.
 const HEADROOM_MILLI: u64 = 1_500;
-/// Metrics of the whole.
-const UNNAMED: [&str; 2] = ["growth_to_first_refusal", "input.bad_share"];
-/// Metrics that are money.
-const MONEY: [&str; 3] = [".bound", ".bound_aligned", ".replayed_worst"];
-const COHORTS: [&str; 3] = ["attacker", "customer", "unknown"];
-
-/// Whose metric it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whose {
-    Cohort,
-    CohortOrLimit,
-    Rule,
-    Action,
-    Limit,
-    Duplicate,
-}
 
 impl Reading<'_> {
     pub(super) fn requirements(&self) -> Vec<Requirement> {
@@ -52,7 +22,9 @@ impl Reading<'_> {
         if let Some(item) = table.peek("metric").filter(|_| !metric.is_empty()) {
             self.check_metric(&item, metric);
         }
-        let money = MONEY.iter().any(|money| metric.ends_with(money));
+        let money = NAMED.iter().any(|(_, field, unit, _)| {
+            *unit == MONEY && metric.strip_suffix(field).is_some_and(|owner| owner.ends_with('.'))
+        });
         let figure = |key: &str| {
             let item = table.get(key)?;
             if money { item.money() } else { item.number(9) }
@@ -90,12 +62,16 @@ impl Reading<'_> {
 
     fn check_metric(&self, item: &Item<'_>, metric: &str) {
         let (prefix, suffix) = metric.rsplit_once('.').unwrap_or(("", metric));
-        let whose = NAMED.iter().find(|(known, _)| *known == suffix).map(|(_, whose)| *whose);
-        if UNNAMED.contains(&metric) {
+        let unnamed: Vec<&str> = ALONE.iter().map(|(name, ..)| *name).collect();
+        if unnamed.contains(&metric) {
             return;
         }
-        let Some(whose) = whose.filter(|_| !prefix.is_empty()) else {
-            let suffixes: Vec<&str> = NAMED.iter().map(|(known, _)| *known).collect();
+        let owners = NAMED.iter().filter(|(_, known, ..)| *known == suffix);
+        let owners: Vec<Owner> = owners.map(|(owner, ..)| *owner).collect();
+        if prefix.is_empty() || owners.is_empty() {
+            let mut suffixes: Vec<&str> = NAMED.iter().map(|(_, known, ..)| *known).collect();
+            suffixes.sort_unstable();
+            suffixes.dedup();
             let problem = item.wrong(Code::UnknownWord, format!("`{metric}` is no metric"));
             let help = match nearest(suffix, &suffixes) {
                 Some(near) if prefix.is_empty() => format!("did you mean `NAME.{near}`?"),
@@ -103,23 +79,25 @@ impl Reading<'_> {
                 None => "`shadowcap metrics` lists them with their units".to_owned(),
             };
             let named = suffixes.join(", NAME.");
-            let allowed = format!("NAME.{named}, {}", UNNAMED.join(", "));
+            let allowed = format!("NAME.{named}, {}", unnamed.join(", "));
             item.report(problem.allowed(allowed).help(help));
             return;
         };
         let slugs = |tables: Vec<Table<'_>>| -> Vec<String> {
             tables.iter().map(|table| slug(&name_or_empty(table))).collect()
         };
-        let (what, known) = match whose {
-            Whose::Cohort => ("cohort", COHORTS.map(str::to_owned).to_vec()),
-            Whose::Rule => {
+        // limits stand in policies
+        if owners.contains(&Owner::Limit) {
+            return;
+        }
+        let (what, known) = match owners.first() {
+            Some(Owner::Rule) => {
                 let cohort = self.root.table("cohort");
                 ("attacker rule", cohort.map(|c| slugs(c.tables("attacker"))).unwrap_or_default())
             }
-            Whose::Action => ("action", slugs(self.root.tables("action"))),
-            Whose::Duplicate => ("duplicate", slugs(self.root.tables("duplicate"))),
-            // limits stand in policies
-            Whose::CohortOrLimit | Whose::Limit => return,
+            Some(Owner::Action) => ("action", slugs(self.root.tables("action"))),
+            Some(Owner::Duplicate) => ("duplicate", slugs(self.root.tables("duplicate"))),
+            _ => ("cohort", COHORTS.map(str::to_owned).to_vec()),
         };
         unknown(item, what, prefix, &known.iter().map(String::as_str).collect::<Vec<_>>());
     }

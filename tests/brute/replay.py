@@ -494,8 +494,11 @@ class Limit:
         for key in table:
             if key not in readers:
                 raise PolicyError(f"{key} is not known here")
+        # HAProxy is a counter that is floored, steps and counts refusals, on a clock of milliseconds
+        words = (table.get("estimate"), table.get("anchor"), table.get("count_refused"))
+        haproxy = algorithm == "sliding-counter" and words == ("floored", "stepped", True)
         spec = {"match": (None, None), "at": "", "group": None, "charge": "none", "mode": "enforce", "expires": None,
-                "missing_key": "skip", "ipv6_prefix": 64, "weight": 1, "tick": 1000 if algorithm == "nginx" else 1,
+                "missing_key": "skip", "ipv6_prefix": 64, "weight": 1, "tick": 1000 if algorithm == "nginx" or haproxy else 1,
                 "ban": None, "ban_extends": False, "ban_clears": False}
         spec |= DEFAULTS.get(algorithm, {})
         spec |= {key: readers[key](value) for key, value in table.items()}

@@ -123,9 +123,10 @@ class Windows(unittest.TestCase):
     def test_stepped_windows_step_once_and_then_start_anew(self):
         policy = limit("sliding-counter", 'estimate = "floored"\nanchor = "stepped"\nlimit = 2\nwindow = "10s"\n'
                        "count_refused = true")
-        # from 5 s on: at 15 s all of the two before weigh; a µs later 1 does; from 25 s on none
+        # from 5 s on: at 15 s all of the two before weigh, for a ms of HAProxy's clock; then 1 does; from 25 s on none
         self.assertEqual(decide(policy, 5 * S, 5 * S, 15 * S)[0], "ppr")
-        self.assertEqual(decide(policy, 5 * S, 5 * S, 15 * S + 1)[0], "ppp")
+        self.assertEqual(decide(policy, 5 * S, 5 * S, 15 * S + 999)[0], "ppr")
+        self.assertEqual(decide(policy, 5 * S, 5 * S, 15 * S + 1_000)[0], "ppp")
         self.assertEqual(decide(policy, 5 * S, 5 * S, 25 * S, 25 * S, 25 * S)[0], "ppppr")
         self.assertEqual(decide(policy, 5 * S, 5 * S, 25 * S, 25 * S, 34 * S)[0], "ppppr")
         # a hit at exactly the end of a window belongs to the next one

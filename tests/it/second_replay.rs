@@ -86,3 +86,12 @@ fn a_second_replay_gives_the_same_counts() {
         }
     }
 }
+
+#[test]
+fn the_second_replay_decides_small_logs_as_worked_out_by_hand() {
+    let mut python = Command::new("python3");
+    python.current_dir(root()).args(["-B", "-m", "unittest", "discover", "-s", "tests/brute"]);
+    let output = python.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Ran "), "{}", stderr(&output));
+}

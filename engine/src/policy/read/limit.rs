@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use super::shape::keys_of;
 use super::{algorithm, groups, key, wrappers};
 use crate::document::{Code, Item, Problem, Table, nearest};
-use crate::limiter::Limiter;
+use crate::limiter::{Algorithm, Limiter};
 use crate::policy::{Allow, Counters, Limit, MissingKey, Mode, OnStoreError, Store};
 use crate::site::Site;
 use crate::site::facts::Tier;
@@ -69,7 +69,7 @@ impl<'n> Reading<'n> {
             at,
             matching: requests.under(table, "match"),
             key: key::limit_key(self, table),
-            tick_us: tick_us(table, algorithm.unwrap_or_default(), store.as_ref()),
+            tick_us: tick_us(table, limiter.as_ref(), store.as_ref()),
             limiter: limiter.clone().unwrap_or(Limiter::Block(crate::limiter::block::Block)),
             group: None,
             zone: wrappers::zone(table, algorithm),
@@ -183,10 +183,11 @@ fn keys_of_others(table: &Table<'_>, algorithm: &str) {
     }
 }
 
-fn tick_us(table: &Table<'_>, algorithm: &str, store: Option<&Store>) -> i64 {
+/// The limiter's own step, but for Redis, which counts milliseconds.
+fn tick_us(table: &Table<'_>, limiter: Option<&Limiter>, store: Option<&Store>) -> i64 {
     let redis = store.is_some_and(|store| store.name == "redis");
-    let default_us =
-        if redis || matches!(algorithm, "nginx" | "aws-waf") { MILLISECOND_US } else { 1 };
+    let own_us = limiter.map_or(1, Algorithm::tick_us);
+    let default_us = if redis { own_us.max(MILLISECOND_US) } else { own_us };
     if table.has("tick") { table.span_us("tick").unwrap_or(default_us) } else { default_us }
 }
 

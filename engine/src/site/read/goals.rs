@@ -82,7 +82,7 @@ impl Reading<'_> {
             let allowed = format!("NAME.{named}, {}", unnamed.join(", "));
             item.report(problem.allowed(allowed).help(help));
             return;
-        };
+        }
         let slugs = |tables: Vec<Table<'_>>| -> Vec<String> {
             tables.iter().map(|table| slug(&name_or_empty(table))).collect()
         };

@@ -12,7 +12,7 @@ use crate::units::span::SECOND_US;
 
 use super::arrangement::Arrangement;
 use super::prepare::{Prepared, Unit};
-use super::states::{Answer, Holder, States};
+use super::states::{Answer, Holder, StateKey, States};
 use super::tiers::Balancers;
 use super::variant::Variant;
 
@@ -71,7 +71,7 @@ pub struct SyncedVerdict {
 struct InFlight {
     from_us: i64,
     to_us: i64,
-    holder: Holder,
+    weight: u64,
 }
 
 /// The replay under way.
@@ -82,7 +82,7 @@ pub struct Synced<'a> {
     states: States,
     balancers: Balancers<'a>,
     /// Requests in flight, and those that ended lately.
-    flights: Vec<InFlight>,
+    flights: BTreeMap<(usize, StateKey), Vec<InFlight>>,
     /// Delayed requests: when they reach which unit; ties by the request.
     agenda: BTreeMap<(i64, usize), usize>,
     verdicts: Vec<Option<SyncedVerdict>>,
@@ -96,7 +96,7 @@ impl<'a> Synced<'a> {
             traffic,
             states: States::new(prepared, &Variant::default(), false),
             balancers: Balancers::new(&prepared.tiers, 0),
-            flights: Vec::new(),
+            flights: BTreeMap::new(),
             agenda: BTreeMap::new(),
             verdicts: vec![None; traffic.len()],
         }
@@ -131,7 +131,6 @@ impl<'a> Synced<'a> {
 
     /// Takes a request on from a unit.
     fn go(&mut self, event: usize, first: usize, t_us: i64, words: Words) {
-        self.flights.retain(|flight| flight.to_us > t_us - KEPT_US);
         let prepared = self.prepared;
         for (index, unit) in prepared.units.iter().enumerate().skip(first) {
             let members = self.asked(event, unit, t_us);
@@ -256,12 +255,9 @@ impl<'a> Synced<'a> {
     fn answer(&mut self, holder: Holder, t_us: i64) -> Answer {
         let answer = self.states.ask(holder, t_us);
         let Some(limit) = self.slots(holder) else { return answer };
-        let same = |flight: &&InFlight| {
-            flight.holder.limit == holder.limit
-                && flight.holder.key == holder.key
-                && (flight.from_us..flight.to_us).contains(&t_us)
-        };
-        let used: u64 = self.flights.iter().filter(same).map(|flight| flight.holder.weight).sum();
+        let flights = self.flights.get(&(holder.limit, holder.key)).into_iter().flatten();
+        let then = flights.filter(|flight| (flight.from_us..flight.to_us).contains(&t_us));
+        let used: u64 = then.map(|flight| flight.weight).sum();
         let room = used.saturating_add(holder.weight) <= limit;
         Answer { verdict: if room { Verdict::Pass } else { Verdict::Refuse }, ..answer }
     }
@@ -326,7 +322,9 @@ impl<'a> Synced<'a> {
             let lasted_us = self.traffic.duration_us(event).unwrap_or(0);
             let least_us = t_us + self.states.tick_us(holder.limit);
             let to_us = (arrived_us + lasted_us).max(least_us);
-            self.flights.push(InFlight { from_us: t_us, to_us, holder });
+            let flights = self.flights.entry((holder.limit, holder.key)).or_default();
+            flights.retain(|flight| flight.to_us > t_us - KEPT_US);
+            flights.push(InFlight { from_us: t_us, to_us, weight: holder.weight });
         } else {
             self.states.charge(holder, t_us);
         }

@@ -79,7 +79,7 @@ pub(crate) fn find(
         let ids = 0..u32::try_from(ready.keys.distinct()).unwrap_or(u32::MAX);
         ids.into_iter().find(|id| fits(ready.keys.text(*id))).map(|id| {
             let events = Bitmap::of(traffic.len(), |event| ready.keys.of(event) == id);
-            (names.show(key, ready.keys.text(id)), events)
+            (names.show_key(&ready.limit.key, ready.keys.text(id)), events)
         })
     };
     found.ok_or_else(|| {

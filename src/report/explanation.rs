@@ -256,7 +256,7 @@ fn step(story: &Story<'_>, entry: &Entry, asked: &Asked) -> Option<Step> {
     let after: Level = counted.map_or(asked.after, |counted| counted.after);
     Some(Step {
         limit: text(&ready.limit.name),
-        key: story.names.show(&ready.limit.key.name, ready.keys.text(asked.key)),
+        key: story.names.show_key(&ready.limit.key, ready.keys.text(asked.key)),
         verdict,
         cause: match asked.cause {
             Cause::Algorithm => None,

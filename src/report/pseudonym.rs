@@ -1,6 +1,7 @@
 //! Names of clients in reports: pseudonyms that nobody can undo without the log, unless the user
 //! asks for the real ones.
 
+use shadowcap_engine::policy::LimitKey;
 use shadowcap_engine::units::escape;
 
 /// Hex digits of a pseudonym.
@@ -36,6 +37,11 @@ impl Names {
     /// Whether keys are shown as they are.
     pub(crate) fn revealed(&self) -> bool {
         matches!(self, Self::Revealed)
+    }
+
+    /// A limit's key; one that all requests share names nobody.
+    pub(crate) fn show_key(&self, key: &LimitKey, text: &[u8]) -> String {
+        if key.parts.is_empty() { key.name.clone() } else { self.show(&key.name, text) }
     }
 
     /// `ip:203.0.113.7` or `ip:3f9c0a1b2c3d`.

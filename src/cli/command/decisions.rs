@@ -115,7 +115,7 @@ impl Observer for Rows<'_> {
             time_us: asked.t_us,
             policy: text(&self.prepared.policy.name),
             limit: text(&ready.limit.name),
-            key: self.names.show(&ready.limit.key.name, ready.keys.text(asked.key)),
+            key: self.names.show_key(&ready.limit.key, ready.keys.text(asked.key)),
             route: place.and_then(|place| traffic.places.get(place)).map(|place| text(place)),
             cohort: self.cohorts.of(event).name(),
             rule: rule.map(|(name, _)| text(name)),

@@ -220,7 +220,10 @@ impl<'a> Walk<'a> {
         let (event, delay_us) = (flight.event, t_us - flight.arrived_us);
         self.observer.ended(&Ended { event, t_us, delay_us, refused_by: Some(limit) });
         for holder in flight.held {
-            self.wake(holder.limit, holder.key, t_us);
+            // not at once: what then starts may be refused in turn, and so on without end
+            if self.waits(holder.limit, holder.key).is_some() {
+                self.schedule_wake(t_us, holder.limit, holder.key);
+            }
         }
     }
 

@@ -250,6 +250,22 @@ fn what_waits_starts_in_order_and_a_full_queue_lets_go() {
 }
 
 #[test]
+fn a_long_line_is_walked_once_and_without_recursion() {
+    let rows: Vec<Row> = (0..50_000).map(|_| (0, 1, 200, 0)).collect();
+    let queue = Some(Queue { high_water: None, strategy: Strategy::Leak });
+    let spaced =
+        of("spaced", Limiter::Spacing(Spacing { min_time_us: 1_000, max_concurrent: None }));
+    let replayed = run(vec![Limit { queue, ..spaced }], &rows);
+    assert_eq!(replayed.base.limits[0].delay_us(1000), Some(49_999_000));
+    // a slot that is given back at once, again and again
+    let slots = Limit { queue, ..of("slots", Limiter::Concurrency(Concurrency { limit: 1 })) };
+    let mut rows = rows;
+    rows[0].3 = 5;
+    let replayed = run(vec![slots, limit("few", 1)], &rows);
+    assert_eq!(refused(&replayed), [0, 49_999]);
+}
+
+#[test]
 fn an_idle_key_is_freed_by_a_new_one_only_on_a_busy_server() {
     let slow = Nginx { rate_milli: 16, burst: 1, delay: Delay::None, reclaim: Reclaim::Busy };
     let limits = || vec![Limit { tick_us: 1_000, ..of("slow", Limiter::Nginx(slow)) }];

@@ -23,6 +23,8 @@ pub(super) struct Waiting {
     line: VecDeque<Place>,
     /// Nothing starts before this (strategy `block`), microseconds.
     blocked_until_us: Option<i64>,
+    /// When it is looked at again, microseconds.
+    planned_us: Option<i64>,
 }
 
 /// A place in the line.
@@ -71,7 +73,7 @@ impl Walk<'_> {
     }
 
     /// What waits for a key of a limit, if anything ever did.
-    fn waits(&self, limit: usize, key: StateKey) -> Option<&Waiting> {
+    pub(super) fn waits(&self, limit: usize, key: StateKey) -> Option<&Waiting> {
         self.waiting.get(&(limit, key))
     }
 
@@ -168,7 +170,12 @@ impl Walk<'_> {
         if let Ready::At(at_us) = self.states.ready(holder, not_before_us) {
             // what could start now would have: the next step of the limiter's clock at the earliest
             let at_us = at_us.max(t_us + 1);
-            self.schedule_wake(at_us, limit, key);
+            let planned_us = &mut self.line(limit, key).planned_us;
+            // once is enough, however many wait
+            if planned_us.is_none_or(|planned| planned <= t_us || planned > at_us) {
+                *planned_us = Some(at_us);
+                self.schedule_wake(at_us, limit, key);
+            }
         }
     }
 }

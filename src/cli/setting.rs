@@ -1,5 +1,6 @@
 //! What commands about policies work on: the site, its policies, and the logs read for them.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -45,6 +46,7 @@ pub(crate) struct Setting {
     /// How to read.
     pub(crate) load: LoadOptions,
     labels: LabelIndex,
+    site_file: Option<String>,
 }
 
 /// Requests that were read.
@@ -69,6 +71,7 @@ impl Setting {
         keys: &KeyArgs,
         machine: &MachineArgs,
     ) -> Result<Self, Failure> {
+        let site_file = site.map(str::to_owned);
         let site = reading::site(read_site(site)?, keys)?;
         let policies: Vec<Policy> =
             policies.iter().map(|name| read_policy(name, &site)).collect::<Result<_, _>>()?;
@@ -76,7 +79,7 @@ impl Setting {
         load.projection.replay = true;
         load.projection.conditions = conditions(&site, &policies);
         let labels = LabelIndex::new(&site.labels);
-        Ok(Self { site, policies, load, labels })
+        Ok(Self { site, policies, load, labels, site_file })
     }
 
     /// Reads the logs on the threads that were asked for, and goes on with what was read; `written` are the
@@ -97,6 +100,7 @@ impl Setting {
             let json = output.json.as_ref().map(|target| (target, "--json"));
             for (target, flag) in json.into_iter().chain(written.iter().copied()) {
                 inputs::refuse_to_replace(&found, target, flag)?;
+                self.refuse_to_replace(target, flag)?;
             }
             let progress = Progress::new(inputs::total_bytes(&found), output.progress, stop);
             let done = self.read(found, &progress).and_then(|read| {
@@ -106,6 +110,18 @@ impl Setting {
             progress.clear();
             done
         })
+    }
+
+    /// A result must not take the place of a file that says what to do.
+    fn refuse_to_replace(&self, target: &Target, flag: &str) -> Result<(), Failure> {
+        let policies = self.policies.iter().map(|policy| policy.file.as_str());
+        let mut files = policies.chain(self.site_file.as_deref());
+        match files.find(|file| target.replaces(Path::new(file))) {
+            Some(file) => Err(Failure::Usage(format!(
+                "{flag} {file}: this is the site or a policy, and would be replaced"
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn read(&self, found: Found, progress: &Progress) -> Result<Read, Failure> {
@@ -120,14 +136,18 @@ impl Setting {
     /// # Errors
     /// When a policy counts them and no line has a duration.
     fn refuse_without_durations(&self, read: &Read) -> Result<(), Failure> {
-        let known = read.traffic.events.durations_us.iter().any(|us| *us >= 0);
-        if known || read.traffic.is_empty() {
-            return Ok(());
+        let events = &read.traffic.events;
+        let mut timed: BTreeMap<u32, bool> = BTreeMap::new();
+        for (source, us) in events.sources.iter().zip(&events.durations_us) {
+            *timed.entry(*source).or_default() |= *us >= 0;
         }
+        let Some((untimed, _)) = timed.iter().find(|(_, timed)| !**timed) else { return Ok(()) };
+        let source = usize::try_from(*untimed).ok().and_then(|at| read.summary.sources.get(at));
+        let source = source.map_or("the log", |source| source.name.as_str());
         for policy in &self.policies {
             if let Some(limit) = policy.limits.iter().find(|limit| limit.counts_in_flight()) {
                 return Err(Failure::Usage(format!(
-                    "{}:{}: \u{201c}{}\u{201d} counts requests in flight, but no log says how long requests took; log $request_time (nginx), %D (Apache) or the like",
+                    "{}:{}: \u{201c}{}\u{201d} counts requests in flight, but {source} doesn't say how long requests took; log $request_time (nginx), %D (Apache) or the like",
                     policy.file, limit.place.line, limit.name
                 )));
             }

@@ -122,7 +122,7 @@ fn because(blame: &Blame, clock: &Clock) -> String {
             let wait = wait(last, again);
             let _ = write!(
                 text,
-                " After the last of them, the same request would have been admitted at {}{wait}.",
+                " After the last of them, this limit would have admitted the same request at {}{wait}.",
                 clock.show(again)
             );
         }
@@ -207,7 +207,7 @@ fn told(request: &Request, step: &Step, clock: &Clock) -> String {
     if let Some(again) = &step.admitted_again {
         let _ = write!(
             text,
-            "; the same would have passed at {}{}",
+            "; it would have let the same through at {}{}",
             clock.show(again),
             wait(&request.time, again)
         );

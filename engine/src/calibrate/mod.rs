@@ -135,10 +135,11 @@ impl<'a> Log<'a> {
             let counts_flights = matches!(ready.limit.limiter, Limiter::Concurrency(_));
             (if counts_flights { &mut flights } else { &mut rates }).or(&ready.asked);
         }
-        let passed = [&traffic.events.observed, &traffic.events.observed_conn]
-            .iter()
-            .any(|verdicts| verdicts.contains(&Observed::Pass));
-        Self { traffic, flights, rates, silent: !passed }
+        let columns = [&traffic.events.observed, &traffic.events.observed_conn];
+        let says = |word: Observed| columns.iter().any(|verdicts| verdicts.contains(&word));
+        // a log without any verdict holds nothing to compare
+        let silent = !says(Observed::Pass) && (says(Observed::Refuse) || says(Observed::Delay));
+        Self { traffic, flights, rates, silent }
     }
 
     /// What each kind of limiter said of a request, as far as any of the policy is asked.

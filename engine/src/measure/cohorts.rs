@@ -205,7 +205,7 @@ impl Sightings {
 
     /// The only customer seen within a distance of an instant; `None` for none or several.
     fn only_one_near(&self, time_us: i64, within_us: i64) -> Option<u32> {
-        let first = self.times_us.partition_point(|time| *time < time_us - within_us);
+        let first = self.times_us.partition_point(|time| *time <= time_us - within_us);
         let end = self.times_us.partition_point(|time| *time <= time_us + within_us);
         let alone = first < end && self.next_other.get(first).is_some_and(|next| *next >= end);
         self.who.get(first).filter(|_| alone).copied()
@@ -254,9 +254,9 @@ mod tests {
     #[test]
     fn only_one_customer_nearby_is_a_link() {
         let seen = Sightings::new(vec![(10, 1), (20, 1), (30, 2), (90, 2)]);
-        assert_eq!(seen.only_one_near(12, 8), Some(1));
+        assert_eq!((seen.only_one_near(12, 8), seen.only_one_near(18, 8)), (Some(1), Some(1)));
         assert_eq!(seen.only_one_near(20, 10), None);
-        assert_eq!(seen.only_one_near(40, 10), Some(2));
+        assert_eq!((seen.only_one_near(40, 10), seen.only_one_near(40, 11)), (None, Some(2)));
         assert_eq!(seen.only_one_near(60, 29), None);
         assert_eq!(seen.only_one_near(60, 30), Some(2));
     }

@@ -17,14 +17,14 @@ pub(super) struct AlarmBell {
     /// Counts all requests over the limit's windows, and would refuse what exceeds the number.
     counter: Limiter,
     states: BTreeMap<u32, State>,
-    /// When each attack rule's requests first came, microseconds.
-    rules: Vec<Option<i64>>,
+    /// When each attack rule's requests first came, microseconds, and whether the limit was asked about any.
+    rules: Vec<(Option<i64>, bool)>,
     raised: Option<AlarmTally>,
 }
 
 impl AlarmBell {
     /// For a limit with an alarm and a window.
-    pub(super) fn new(index: usize, limit: &Limit, rules: usize) -> Option<Self> {
+    pub(super) fn new(index: usize, limit: &Limit, began_us: &[Option<i64>]) -> Option<Self> {
         let most = limit.alarm?;
         let sliding = |window_us, boundary| {
             Limiter::SlidingLog(SlidingLog {
@@ -43,7 +43,8 @@ impl AlarmBell {
             Limiter::AwsWaf(waf) => sliding(waf.window_us, Boundary::Open),
             _ => return None,
         };
-        let (states, rules) = (BTreeMap::new(), vec![None; rules]);
+        let states = BTreeMap::new();
+        let rules = began_us.iter().map(|began| (*began, false)).collect();
         Some(Self { limit: index, counter, states, rules, raised: None })
     }
 
@@ -52,10 +53,8 @@ impl AlarmBell {
         if self.raised.is_some() {
             return;
         }
-        for (first, matches) in self.rules.iter_mut().zip(rules) {
-            if matches {
-                first.get_or_insert(t_us);
-            }
+        for ((_, asked), matches) in self.rules.iter_mut().zip(rules) {
+            *asked |= matches;
         }
         let state = self.states.entry(key).or_insert_with(|| self.counter.fresh());
         if self.counter.ask(state, t_us, 1).admits() {
@@ -63,7 +62,8 @@ impl AlarmBell {
             return;
         }
         // the rule that began last is the one this follows
-        let began = self.rules.iter().flatten().max();
+        let began = self.rules.iter().filter(|(_, asked)| *asked).filter_map(|(began, _)| *began);
+        let began = began.max();
         let after_us = began.map(|began| t_us - began);
         self.raised = Some(AlarmTally { limit: self.limit, first_us: t_us, after_us });
     }

@@ -55,9 +55,16 @@ impl Walk<'_> {
     pub(super) fn ask(&mut self, flight: &mut Flight, unit: &Unit, t_us: i64) -> Step {
         let mut answers = Vec::with_capacity(unit.members.len());
         let mut refused_by = None;
+        let none = unit.charge == GroupCharge::None;
+        // a refusal in shadow keeps the other members in shadow from being charged, as it would in earnest
+        let mut would_refuse = false;
         for index in &unit.members {
+            if none && would_refuse && !self.enforces(*index) {
+                continue;
+            }
             let Some(answer) = self.answer(*index, flight, t_us) else { continue };
             answers.push(answer);
+            would_refuse |= !answer.verdict.admits();
             if !answer.verdict.admits() && self.enforces(*index) {
                 refused_by = refused_by.or(Some(*index));
                 if unit.charge == GroupCharge::None {
@@ -72,7 +79,8 @@ impl Walk<'_> {
             match answer.verdict {
                 Verdict::Refuse => self.settle_refusal(answer, unit, t_us),
                 verdict => {
-                    if charged {
+                    let spared = none && would_refuse && !self.enforces(index);
+                    if charged && !spared {
                         self.charge(flight, answer.holder, t_us);
                     }
                     if let (Verdict::Delay { us }, true) = (verdict, self.enforces(index)) {

@@ -74,6 +74,9 @@ struct InFlight {
     weight: u64,
 }
 
+/// Where a delayed request goes on: the next unit, and the instance it was given at each tier.
+type Onward = (usize, Vec<Option<u32>>);
+
 /// The replay under way.
 #[derive(Debug)]
 pub struct Synced<'a> {
@@ -84,7 +87,7 @@ pub struct Synced<'a> {
     /// Requests in flight, and those that ended lately.
     flights: BTreeMap<(usize, StateKey), Vec<InFlight>>,
     /// Delayed requests: when they reach which unit; ties by the request.
-    agenda: BTreeMap<(i64, usize), usize>,
+    agenda: BTreeMap<(i64, usize), Onward>,
     verdicts: Vec<Option<SyncedVerdict>>,
 }
 
@@ -111,7 +114,8 @@ impl<'a> Synced<'a> {
     ) -> Vec<Option<SyncedVerdict>> {
         for (event, t_us) in arrangement.in_order() {
             self.catch_up(t_us, &words);
-            self.go(event, 0, t_us, words(event));
+            let fresh = (0, vec![None; self.prepared.tiers.len()]);
+            self.go(event, fresh, t_us, words(event));
         }
         self.catch_up(i64::MAX, &words);
         self.verdicts
@@ -124,16 +128,17 @@ impl<'a> Synced<'a> {
             if due_us > t_us {
                 return;
             }
-            let unit = entry.remove();
-            self.go(event, unit, due_us, words(event));
+            let onward = entry.remove();
+            self.go(event, onward, due_us, words(event));
         }
     }
 
     /// Takes a request on from a unit.
-    fn go(&mut self, event: usize, first: usize, t_us: i64, words: Words) {
+    fn go(&mut self, event: usize, onward: Onward, t_us: i64, words: Words) {
+        let (first, mut instances) = onward;
         let prepared = self.prepared;
         for (index, unit) in prepared.units.iter().enumerate().skip(first) {
-            let members = self.asked(event, unit, t_us);
+            let members = self.asked(event, unit, t_us, &mut instances);
             if members.is_empty() {
                 continue;
             }
@@ -151,7 +156,7 @@ impl<'a> Synced<'a> {
             match observed {
                 Kind::Refuse if in_earnest => return,
                 Kind::Delay if in_earnest && delay_us > 0 => {
-                    self.agenda.insert((t_us + delay_us, event), index + 1);
+                    self.agenda.insert((t_us + delay_us, event), (index + 1, instances));
                     return;
                 }
                 _ => {}
@@ -209,9 +214,18 @@ impl<'a> Synced<'a> {
     }
 
     /// The states of a unit that are asked.
-    fn asked(&mut self, event: usize, unit: &Unit, t_us: i64) -> Vec<Holder> {
+    fn asked(
+        &mut self,
+        event: usize,
+        unit: &Unit,
+        t_us: i64,
+        instances: &mut [Option<u32>],
+    ) -> Vec<Holder> {
         let client = self.traffic.address_of(event).map_or(0, Address::bits);
-        let instance = unit.tier.map_or(0, |tier| self.balancers.assign(tier, event, client));
+        let instance = unit.tier.map_or(0, |tier| match instances.get_mut(tier) {
+            Some(slot) => *slot.get_or_insert_with(|| self.balancers.assign(tier, event, client)),
+            None => 0,
+        });
         let members = unit.members.iter().filter_map(|index| {
             let ready = self.prepared.limits.get(*index)?;
             let limit = ready.limit;

@@ -196,9 +196,12 @@ impl<'a> Tallying<'a> {
             map,
             period_us: None,
         });
+        let times_us = &traffic.events.times_us;
+        let first = |map: &Bitmap| map.iter().next().and_then(|event| times_us.get(event)).copied();
+        let began_us: Vec<Option<i64>> = cohorts.rules.iter().map(|(_, map)| first(map)).collect();
         let alarms = prepared.limits.iter().enumerate();
-        let alarms = alarms
-            .filter_map(|(index, ready)| AlarmBell::new(index, ready.limit, cohorts.rules.len()));
+        let alarms =
+            alarms.filter_map(|(index, ready)| AlarmBell::new(index, ready.limit, &began_us));
         Self {
             cohorts,
             limits: limits.collect(),
@@ -304,7 +307,9 @@ impl LimitCount {
         if refused {
             tally.first_refusal_us.get_or_insert(asked.t_us);
         } else {
-            *self.admitted.entry(asked.t_us.div_euclid(SECOND_US)).or_default() += 1;
+            let held_us = if let Verdict::Delay { us } = asked.verdict { us } else { 0 };
+            let second = (asked.t_us + held_us).div_euclid(SECOND_US);
+            *self.admitted.entry(second).or_default() += 1;
         }
         if asked.cause != Cause::NoKey {
             self.keys.asked(asked.key, asked.t_us, refused);

@@ -126,6 +126,11 @@ fn a_refusal_charges_no_member_of_a_group_that_charges_none() {
     let group = |charge| vec![grouped(limit("one", 2), charge), grouped(limit("two", 1), charge)];
     assert_eq!(refused(&run(group(GroupCharge::None), &THREE)), [0, 2]);
     assert_eq!(refused(&run(group(GroupCharge::All), &THREE)), [1, 2]);
+    // a dry run decides as if in earnest
+    let shadow = |limit: Limit| Limit { mode: Mode::Shadow, ..limit };
+    let dry = run(group(GroupCharge::None).into_iter().map(shadow).collect(), &THREE);
+    let would: Vec<u64> = dry.base.limits.iter().map(|limit| limit.shadow_refused).collect();
+    assert_eq!((would, dry.base.refused), (vec![0, 2], 0));
 }
 
 #[test]

@@ -38,11 +38,13 @@ impl Traffic {
     /// Whether a limiter had refused the request when the log was written: it said so, or it answered
     /// 429. A limiter in dry run refuses nothing.
     pub fn already_refused(&self, event: usize) -> bool {
-        self.events.observed.get(event) == Some(&Observed::Refuse)
+        let columns = [&self.events.observed, &self.events.observed_conn];
+        columns.iter().any(|column| column.get(event) == Some(&Observed::Refuse))
     }
 
     /// Whether any request had been refused.
     pub fn any_already_refused(&self) -> bool {
-        self.events.observed.contains(&Observed::Refuse)
+        let columns = [&self.events.observed, &self.events.observed_conn];
+        columns.iter().any(|column| column.contains(&Observed::Refuse))
     }
 }

@@ -10,6 +10,14 @@ use crate::support::{Folder, line, program, root, run, stderr, stdout};
 const SAMPLE: &str = "sample-logs/tiffin-evening.log.gz";
 const MEASURED: &str = "policies/quickstart/measured.toml";
 
+/// Ten requests, every other one refused when the log was written.
+fn half_refused(folder: &Folder) -> String {
+    let status = |second| if second % 2 == 0 { 200 } else { 429 };
+    let time = |second| format!("01/Jun/2024:12:00:0{second} +0000");
+    let lines = (0..10).map(|n| line("203.0.113.7", &time(n), "GET /a HTTP/1.1", status(n)));
+    folder.write("refused.log", lines.collect::<String>())
+}
+
 /// Runs a command with `--json -` and holds what it prints to a published schema.
 fn document(schema: &str, arguments: &[&str]) -> Value {
     let output = program().args(arguments).args(["--json", "-"]).output().unwrap();
@@ -33,8 +41,13 @@ fn documents_keep_to_their_schemas() {
     let explained = ["explain", SAMPLE, "--policy", MEASURED, "--key", "ip:7ec79c645b06"];
     let story = document("explanation", &explained);
     assert_eq!(story["requests"], 700);
-    let calibrated = document("calibration", &["calibrate", SAMPLE, "--policy", MEASURED]);
-    assert_eq!(calibrated["compared"], 9_661);
+    let folder = Folder::new();
+    let log = half_refused(&folder);
+    let calibrated = document("calibration", &["calibrate", &log, "--policy", MEASURED]);
+    assert_eq!((&calibrated["compared"], &calibrated["agreed"]), (&10.into(), &5.into()));
+    // a log without verdicts has nothing to compare
+    let silent = document("calibration", &["calibrate", SAMPLE, "--policy", MEASURED]);
+    assert_eq!(silent["compared"], 0);
     let checked = document("check", &["check", "policies/quickstart/guess.toml"]);
     assert_eq!(checked["files"][0]["findings"][0]["code"], "SC002");
     let metrics = document("metrics", &[&["metrics"], &site[..], &policy[..]].concat());
@@ -98,8 +111,10 @@ fn requests_in_flight_need_durations() {
 
 #[test]
 fn agreement_and_findings_decide_the_exit_code() {
+    let folder = Folder::new();
+    let log = half_refused(&folder);
     let calibrate = |least: &str| {
-        let arguments = ["calibrate", SAMPLE, "--policy", MEASURED, "--min-agreement", least];
+        let arguments = ["calibrate", &log, "--policy", MEASURED, "--min-agreement", least];
         run(&arguments).status.code()
     };
     assert_eq!((calibrate("50%"), calibrate("99%")), (Some(0), Some(1)));

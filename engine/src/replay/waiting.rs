@@ -89,7 +89,9 @@ impl Walk<'_> {
     /// A waiting request, or one that can't even wait, is refused.
     fn turn_away(&mut self, flight: Flight, answer: &Answer, cause: Cause, t_us: i64) {
         let answer = Answer { verdict: Verdict::Refuse, cause, ..*answer };
-        self.states.refuse(&answer, true, t_us);
+        if cause != Cause::NoKey {
+            self.states.refuse(&answer, true, t_us);
+        }
         self.tell(&answer, flight.event, t_us);
         self.refuse(flight, answer.holder.limit, t_us);
     }
@@ -97,6 +99,10 @@ impl Walk<'_> {
     /// A request that can't start lines up, if there is room.
     fn wait(&mut self, flight: Flight, answer: &Answer, t_us: i64) {
         let (limit, key) = (answer.holder.limit, answer.holder.key);
+        if answer.cause != Cause::Algorithm && !answer.verdict.admits() {
+            // a ban, or the lack of a key, is no reason to wait
+            return self.turn_away(flight, answer, answer.cause, t_us);
+        }
         if self.states.ready(answer.holder, t_us) == Ready::Never {
             return self.turn_away(flight, answer, Cause::TooHeavy, t_us);
         }

@@ -48,7 +48,8 @@ impl Expected {
     /// A route with a limit of requests in flight. Of an end and an arrival in one ms the log does not
     /// tell which came first, and whoever gets the place keeps others out of it.
     pub(crate) const fn connections(route: &'static str, shown: &'static [&'static str]) -> Self {
-        Self { route, shown, agreed_permille: 985, refused_permille: 30, margin_us: Some(2_000) }
+        // who gets a place by a millisecond keeps it for long: the margin tells nothing of the clock
+        Self { route, shown, agreed_permille: 985, refused_permille: 30, margin_us: None }
     }
 
     /// What is wrong with a route of the calibration.

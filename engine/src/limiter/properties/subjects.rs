@@ -175,6 +175,8 @@ pub(super) fn any_bucket() -> impl Strategy<Value = Subject> {
 
 pub(super) fn any_slots() -> impl Strategy<Value = Subject> {
     let spacing = (0_i64..200, prop::option::of(1_u64..5)).prop_map(|(min_time_us, most)| {
+        // without slots there is a distance: a policy has at least one of them
+        let min_time_us = if most.is_none() { min_time_us.max(1) } else { min_time_us };
         (Limiter::Spacing(Spacing { min_time_us, max_concurrent: most }), min_time_us.max(4))
     });
     let slots = (0_u64..6).prop_map(|limit| (Limiter::Concurrency(Concurrency { limit }), 40));

@@ -3,18 +3,21 @@
 use std::fs;
 use std::io::{self, IsTerminal};
 
+use serde::Serialize;
 use shadowcap_engine::ingest::load::LoadOptions;
 use shadowcap_engine::traffic::Traffic;
 use shadowcap_engine::units::span::{DAY_US, HOUR_US, MINUTE_US, SECOND_US};
 
+use crate::report::build::Built;
+use crate::report::json;
 use crate::report::pseudonym::Names;
-use crate::report::terminal::Look;
+use crate::report::terminal::{self, Look};
 
 use super::args::{AnalyzeArgs, ColorArg, OutputArgs};
 use super::arguments;
-use super::exit::Failure;
+use super::exit::{Exit, Failure};
 use super::output::Target;
-use super::{reading, setting};
+use super::{diagnostics, reading, setting};
 
 /// Windows that are always measured, microseconds.
 const WINDOWS_US: [i64; 6] =
@@ -98,6 +101,39 @@ impl OutputJob {
             reveal: output.reveal,
             pseudonym_key: pseudonym_key(output)?,
         })
+    }
+
+    /// Makes a result appear: as JSON where that was asked for, as text unless it isn't wanted.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub(crate) fn deliver<T: Serialize>(
+        self,
+        document: &T,
+        text: impl FnOnce(&T, Look) -> String,
+    ) -> Result<(), Failure> {
+        let text = self.tables.map(|look| text(document, look));
+        if let Some(target) = self.json {
+            target.finish(&json::write(document))?;
+        }
+        text.map_or(Ok(()), |text| Target::Stdout.finish(text.as_bytes()))
+    }
+
+    /// Makes a report appear, and says how it went: too many unreadable lines are a failure.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub(crate) fn deliver_report(self, report: &Built) -> Result<Exit, Failure> {
+        let quiet = self.quiet;
+        self.deliver(&report.document, terminal::write)?;
+        if !report.too_many_bad {
+            return Ok(Exit::Fine);
+        }
+        if !quiet {
+            let note = "too many lines could not be read (see --max-bad); the exit code is 3";
+            diagnostics::note(note);
+        }
+        Ok(Exit::Input)
     }
 
     /// How keys are shown.

@@ -99,12 +99,11 @@ pub(crate) fn build(found: &Calibration, traffic: &Traffic, summary: &Summary) -
 fn route(of: &RouteAgreement, traffic: &Traffic, summary: &Summary) -> Route {
     let verdicts = |[pass, delay, refuse]: [u64; 3]| Verdicts { pass, delay, refuse };
     let first = |one: &Disagreement| {
-        let source = traffic.events.sources.get(one.event);
-        let source = source.and_then(|source| usize::try_from(*source).ok());
-        let name = source.and_then(|source| summary.sources.get(source)).map(|s| s.name.as_str());
+        let origin = traffic.origin(one.event);
+        let name = origin.and_then(|(source, _)| summary.source_name(source));
         First {
             file: escape::terminal(name.unwrap_or_default().as_bytes()),
-            line: traffic.events.lines.get(one.event).copied().unwrap_or(0),
+            line: origin.map_or(0, |(_, line)| line),
             observed: word(one.observed),
             simulated: word(one.simulated),
             margin_us: one.margin_us,

@@ -219,19 +219,17 @@ fn again(asked: &Asked) -> Option<i64> {
 
 fn request(story: &Story<'_>, event: usize, entry: &Entry) -> Request {
     let events = &story.traffic.events;
-    let source = events.sources.get(event).and_then(|source| usize::try_from(*source).ok());
-    let source = source.and_then(|source| story.summary.sources.get(source));
-    let place = events.places.get(event).and_then(|place| usize::try_from(*place).ok());
-    let place = place.and_then(|place| story.traffic.places.get(place));
+    let origin = story.traffic.origin(event);
+    let source = origin.and_then(|(source, _)| story.summary.source_name(source));
     let ended = entry.ended.as_ref();
     let refused_by = ended.and_then(|ended| ended.refused_by);
     let refused_by = refused_by.and_then(|limit| story.prepared.policy.limits.get(limit));
     let delay_us = ended.map_or(0, |ended| ended.delay_us);
     Request {
         time: format_rfc3339(events.times_us.get(event).copied().unwrap_or(0)),
-        route: place.map(|place| text(place)),
-        file: source.map_or_else(String::new, |source| text(&source.name)),
-        line: events.lines.get(event).copied().unwrap_or(0),
+        route: story.traffic.place_name(event).map(text),
+        file: source.map_or_else(String::new, text),
+        line: origin.map_or(0, |(_, line)| line),
         status: events.statuses.get(event).copied().filter(|status| *status > 0),
         outcome: match (refused_by, delay_us) {
             (Some(_), _) => "refuse",
@@ -246,12 +244,7 @@ fn request(story: &Story<'_>, event: usize, entry: &Entry) -> Request {
 
 fn step(story: &Story<'_>, entry: &Entry, asked: &Asked) -> Option<Step> {
     let ready = story.prepared.limits.get(asked.limit)?;
-    let (verdict, delay_us) = match asked.verdict {
-        Verdict::Pass => ("pass", 0),
-        Verdict::Delay { us } => ("delay", us),
-        Verdict::Refuse if asked.shadow => ("shadow", 0),
-        Verdict::Refuse => ("refuse", 0),
-    };
+    let (verdict, delay_us) = asked.outcome();
     let counted = entry.counted.iter().find(|counted| counted.limit == asked.limit);
     let after: Level = counted.map_or(asked.after, |counted| counted.after);
     Some(Step {

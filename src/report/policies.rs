@@ -65,7 +65,8 @@ fn text(of: &str) -> String {
 
 fn limit(material: &PolicyMaterial<'_>, index: usize, limit: &policy::Limit) -> Limit {
     let replayed = material.replayed;
-    let base = limit_tally(&replayed.base, index);
+    let nothing = LimitTally::default();
+    let base = replayed.base.limits.get(index).unwrap_or(&nothing);
     let figure = |of: fn(&LimitTally) -> u64| {
         bracket(replayed, move |tally| tally.limits.get(index).map_or(0, of))
     };
@@ -111,10 +112,6 @@ fn limit(material: &PolicyMaterial<'_>, index: usize, limit: &policy::Limit) -> 
         state_bytes: None,
         cohorts: cohorts(replayed, move |tally| tally.limits.get(index).map(|l| &l.cohorts)),
     }
-}
-
-fn limit_tally(tally: &Tally, index: usize) -> LimitTally {
-    tally.limits.get(index).cloned().unwrap_or_default()
 }
 
 /// So many over so long; `None` for no time at all.

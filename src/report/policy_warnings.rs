@@ -16,9 +16,7 @@ pub(super) fn about_policies<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
     let mut list = about_phones(material);
     let Some(first) = material.policies.first() else { return list };
     list.push(Warning::OpenLoop);
-    let before = material.traffic.events.observed.iter();
-    let refused = shadowcap_engine::traffic::Observed::Refuse;
-    let count = len(before.filter(|observed| **observed == refused).count());
+    let count = len(material.traffic.count_already_refused());
     let of = len(material.traffic.len());
     if count.saturating_mul(100) > of {
         list.push(Warning::RefusedBefore { count, of });

@@ -182,6 +182,11 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The name of a source by its index.
+    pub fn source_name(&self, index: usize) -> Option<&str> {
+        self.sources.get(index).map(|source| source.name.as_str())
+    }
+
     /// Sums a count over the sources.
     pub fn sum(&self, count: impl Fn(&Counts) -> u64) -> u64 {
         self.sources.iter().map(|source| count(&source.counts)).sum()

@@ -13,19 +13,14 @@ impl Walk<'_> {
     /// The state that a limit asks for a request; `None` if it isn't asked, an error if such are refused.
     fn holder(&mut self, index: usize, flight: &Flight) -> Result<Option<Holder>, Holder> {
         let Some(ready) = self.limit(index) else { return Ok(None) };
-        let limit = ready.limit;
-        let in_force = limit.expires_us.is_none_or(|expires| flight.arrived_us < expires);
-        if !in_force || !ready.asked.contains(flight.event) {
-            return Ok(None);
-        }
-        let key = ready.keys.of(flight.event);
+        let (event, arrived_us) = (flight.event, flight.arrived_us);
+        let holder = ready.holder(index, self.traffic, event, arrived_us, &flight.instances);
+        let Some(holder) = holder else { return Ok(None) };
+        let (_, key) = holder.key;
         if key == NONE {
-            self.observer.missing(flight.event, index);
+            self.observer.missing(event, index);
         }
-        let instance = ready.tier.and_then(|tier| flight.instances.get(tier).copied().flatten());
-        let weight = limit.weight.of(self.traffic.route_of(flight.event));
-        let holder = Holder { limit: index, key: (instance.unwrap_or(0), key), weight };
-        match (key, limit.missing_key) {
+        match (key, ready.limit.missing_key) {
             (NONE, MissingKey::Skip) => Ok(None),
             (NONE, MissingKey::Refuse) => Err(holder),
             _ => Ok(Some(holder)),

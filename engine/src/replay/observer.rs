@@ -69,6 +69,19 @@ pub struct Asked {
     pub ready: Option<Ready>,
 }
 
+impl Asked {
+    /// The word for the verdict, and how long it holds the request, microseconds: `pass`, `delay`,
+    /// `refuse`, or `shadow`, which would refuse.
+    pub fn outcome(&self) -> (&'static str, i64) {
+        match self.verdict {
+            Verdict::Pass => ("pass", 0),
+            Verdict::Delay { us } => ("delay", us),
+            Verdict::Refuse if self.shadow => ("shadow", 0),
+            Verdict::Refuse => ("refuse", 0),
+        }
+    }
+}
+
 /// A response was counted.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted {

@@ -10,6 +10,8 @@ use crate::traffic::bitmap::Bitmap;
 use crate::traffic::select::Selector;
 use crate::traffic::{NONE, Traffic};
 
+use super::states::Holder;
+
 /// A policy made ready for one traffic.
 #[derive(Debug)]
 pub struct Prepared<'p> {
@@ -38,6 +40,28 @@ pub struct PreparedLimit<'p> {
     pub table: usize,
     /// The tier whose instances count apart, as an index of [`Prepared::tiers`].
     pub tier: Option<usize>,
+}
+
+impl PreparedLimit<'_> {
+    /// The state that this limit, the policy's `index`-th, is asked about for a request that is there at
+    /// `at_us`: `None` if it isn't asked, since it doesn't match or is no longer in force. The key may be
+    /// [`NONE`].
+    pub(super) fn holder(
+        &self,
+        index: usize,
+        traffic: &Traffic,
+        event: usize,
+        at_us: i64,
+        instances: &[Option<u32>],
+    ) -> Option<Holder> {
+        let in_force = self.limit.expires_us.is_none_or(|expires| at_us < expires);
+        if !in_force || !self.asked.contains(event) {
+            return None;
+        }
+        let instance = self.tier.and_then(|tier| instances.get(tier).copied().flatten());
+        let weight = self.limit.weight.of(traffic.route_of(event));
+        Some(Holder { limit: index, key: (instance.unwrap_or(0), self.keys.of(event)), weight })
+    }
 }
 
 /// Limits that are asked together.

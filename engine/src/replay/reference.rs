@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 use crate::traffic::select::Selector;
 use crate::traffic::{Observed, Traffic};
 
-use crate::units::address::Address;
-
 use super::arrangement::Arrangement;
 use super::observer::{Counted, Ended, Observer};
-use super::prepare::{Prepared, PreparedLimit, Unit};
+use super::prepare::{Prepared, PreparedLimit};
 use super::states::{Holder, StateKey, States};
 use super::tiers::Balancers;
 use super::variant::Variant;
@@ -172,7 +170,8 @@ impl<'a> Walk<'a> {
         let prepared = self.prepared;
         while let Some(unit) = prepared.units.get(flight.next_unit) {
             flight.next_unit += 1;
-            self.reach_tier(&mut flight, unit);
+            let (event, instances) = (flight.event, &mut flight.instances);
+            self.balancers.reach(unit.tier, event, self.traffic, instances);
             let queued = match unit.members.as_slice() {
                 [only] => self.limit(*only).is_some_and(|ready| ready.limit.queue.is_some()),
                 _ => false,
@@ -203,14 +202,6 @@ impl<'a> Walk<'a> {
 
     pub(super) fn limit(&self, index: usize) -> Option<&'a PreparedLimit<'a>> {
         self.prepared.limits.get(index)
-    }
-
-    fn reach_tier(&mut self, flight: &mut Flight, unit: &Unit) {
-        let Some(tier) = unit.tier else { return };
-        if let Some(slot @ None) = flight.instances.get_mut(tier) {
-            let address = self.traffic.address_of(flight.event).map_or(0, Address::bits);
-            *slot = Some(self.balancers.assign(tier, flight.event, address));
-        }
     }
 
     pub(super) fn refuse(&mut self, flight: Flight, limit: usize, t_us: i64) {

@@ -145,14 +145,13 @@ pub fn replay(
     let prepared = Prepared::new(policy, scene.site, scene.traffic, &selector);
     let cohorts = Cohorts::new(scene.site, scene.traffic, &selector);
     let bunched = Arrangement::bunched(scene.traffic);
-    let run = |case: &Variant, arrangement: &Arrangement<'_>| {
-        tally(scene, &prepared, &cohorts, &selector, arrangement, case, stopped)
-    };
-    let (tally_of_base, verdicts) = run(&base, &bunched)?;
+    let stage = Stage { scene, prepared: &prepared, cohorts: &cohorts, selector, stopped };
+    // what nginx limits decide is kept only where two replays are compared
+    let (tally_of_base, verdicts) = stage.run(&bunched, &base, true)?;
     let freed = tally_of_base.limits.iter().any(|limit| limit.reclaimed > 0);
     let reclaim_differs = if freed {
-        let (_, others) = run(&Variant { no_reclaim: true, ..base }, &bunched)?;
-        verdicts.differing(&others, policy.limits.len())
+        let (_, others) = stage.run(&bunched, &Variant { no_reclaim: true, ..base }, true)?;
+        verdicts.differing(others, policy.limits.len())
     } else {
         vec![0; policy.limits.len()]
     };
@@ -160,13 +159,13 @@ pub fn replay(
         .par_iter()
         .map(|case| {
             let arrangement = Arrangement::new(scene.traffic, case.placement, scene.steps_us);
-            let selector = scene.selector(case.already_refused);
-            let tally = if case.already_refused == AlreadyRefused::NoneMatch {
-                run(&case.variant, &arrangement)?.0
+            let (tally, _) = if case.already_refused == AlreadyRefused::NoneMatch {
+                stage.run(&arrangement, &case.variant, false)?
             } else {
+                let selector = scene.selector(case.already_refused);
                 let cohorts = Cohorts::new(scene.site, scene.traffic, &selector);
-                let variant = &case.variant;
-                tally(scene, &prepared, &cohorts, &selector, &arrangement, variant, stopped)?.0
+                let stage = Stage { selector, cohorts: &cohorts, ..stage };
+                stage.run(&arrangement, &case.variant, false)?
             };
             Some((case.doubt, tally))
         })
@@ -175,30 +174,41 @@ pub fn replay(
     Some(Replayed { base: tally_of_base, varied: varied?, reclaim_differs, overlap })
 }
 
-fn tally(
-    scene: &Scene<'_>,
-    prepared: &Prepared<'_>,
-    cohorts: &Cohorts,
-    selector: &Selector<'_>,
-    arrangement: &Arrangement<'_>,
-    variant: &Variant,
-    stopped: &(dyn Fn() -> bool + Sync),
-) -> Option<(Tally, Verdicts)> {
-    let duplicates = DuplicateWatch::all(scene.site, scene.traffic, selector);
-    let tallying = Tallying::new(prepared, scene.traffic, cohorts, duplicates);
-    let nginx = prepared.limits.iter();
-    let nginx = nginx.map(|ready| matches!(ready.limit.limiter, Limiter::Nginx(_))).collect();
-    let mut both = Both(tallying, Verdicts { nginx, list: Vec::new() });
-    let done = reference::replay(
-        prepared,
-        scene.traffic,
-        selector,
-        arrangement,
-        variant,
-        stopped,
-        &mut both,
-    );
-    done.then(|| (both.0.finish(), both.1))
+/// What all cases of a replay share, but for those that see the log with other eyes.
+#[derive(Clone, Copy)]
+struct Stage<'a> {
+    scene: &'a Scene<'a>,
+    prepared: &'a Prepared<'a>,
+    cohorts: &'a Cohorts,
+    selector: Selector<'a>,
+    stopped: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Stage<'_> {
+    /// Replays one case; `None` if stopped. The verdicts of nginx limits are empty unless kept.
+    fn run(
+        &self,
+        arrangement: &Arrangement<'_>,
+        variant: &Variant,
+        keep: bool,
+    ) -> Option<(Tally, Verdicts)> {
+        let Self { scene, prepared, cohorts, selector, stopped } = self;
+        let duplicates = DuplicateWatch::all(scene.site, scene.traffic, selector);
+        let tallying = Tallying::new(prepared, scene.traffic, cohorts, duplicates);
+        let limits = prepared.limits.iter().map(|ready| &ready.limit.limiter);
+        let kept = limits.map(|limiter| keep && matches!(limiter, Limiter::Nginx(_))).collect();
+        let mut both = Both(tallying, Verdicts { kept, list: Vec::new() });
+        let done = reference::replay(
+            prepared,
+            scene.traffic,
+            selector,
+            arrangement,
+            variant,
+            *stopped,
+            &mut both,
+        );
+        done.then(|| (both.0.finish(), both.1))
+    }
 }
 
 /// The cases besides the base.
@@ -240,13 +250,14 @@ fn cases(scene: &Scene<'_>, policy: &Policy, prepared: &Prepared<'_>, base: Vari
 /// Every verdict of the nginx limits, to be compared with those of another replay.
 #[derive(Debug)]
 struct Verdicts {
-    nginx: Vec<bool>,
+    /// Per limit: whether its verdicts are kept.
+    kept: Vec<bool>,
     list: Vec<(u32, u32, Verdict)>,
 }
 
 impl Observer for Verdicts {
     fn asked(&mut self, asked: &Asked) {
-        if self.nginx.get(asked.limit) != Some(&true) {
+        if self.kept.get(asked.limit) != Some(&true) {
             return;
         }
         let (event, limit) = (u32::try_from(asked.event), u32::try_from(asked.limit));
@@ -258,12 +269,11 @@ impl Observer for Verdicts {
 
 impl Verdicts {
     /// Per limit, how many requests get another verdict, or are asked in one of both only.
-    fn differing(mut self, other: &Self, limits: usize) -> Vec<u64> {
-        let mut others = other.list.clone();
-        others.sort_unstable();
+    fn differing(mut self, mut other: Self, limits: usize) -> Vec<u64> {
         self.list.sort_unstable();
+        other.list.sort_unstable();
         let mut counts = vec![0; limits];
-        let (mut mine, mut theirs) = (self.list.iter().peekable(), others.iter().peekable());
+        let (mut mine, mut theirs) = (self.list.iter().peekable(), other.list.iter().peekable());
         loop {
             let place = |entry: &&(u32, u32, Verdict)| (entry.0, entry.1);
             let (left, right) = (mine.peek().map(place), theirs.peek().map(place));

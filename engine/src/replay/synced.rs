@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use crate::limiter::{Limiter, Verdict};
 use crate::policy::{GroupCharge, MissingKey};
 use crate::traffic::{NONE, Traffic};
-use crate::units::address::Address;
 use crate::units::span::SECOND_US;
 
 use super::arrangement::Arrangement;
@@ -221,21 +220,13 @@ impl<'a> Synced<'a> {
         t_us: i64,
         instances: &mut [Option<u32>],
     ) -> Vec<Holder> {
-        let client = self.traffic.address_of(event).map_or(0, Address::bits);
-        let instance = unit.tier.map_or(0, |tier| match instances.get_mut(tier) {
-            Some(slot) => *slot.get_or_insert_with(|| self.balancers.assign(tier, event, client)),
-            None => 0,
-        });
+        self.balancers.reach(unit.tier, event, self.traffic, instances);
         let members = unit.members.iter().filter_map(|index| {
             let ready = self.prepared.limits.get(*index)?;
-            let limit = ready.limit;
-            let key = ready.keys.of(event);
-            let in_force = limit.expires_us.is_none_or(|expires| t_us < expires);
-            let has_key = key != NONE || limit.missing_key == MissingKey::Shared;
-            let asked = in_force && has_key && ready.asked.contains(event);
-            let weight = limit.weight.of(self.traffic.route_of(event));
-            let instance = if ready.tier.is_some() { instance } else { 0 };
-            asked.then_some(Holder { limit: *index, key: (instance, key), weight })
+            let holder = ready.holder(*index, self.traffic, event, t_us, instances)?;
+            let (_, key) = holder.key;
+            let has_key = key != NONE || ready.limit.missing_key == MissingKey::Shared;
+            has_key.then_some(holder)
         });
         members.collect()
     }

@@ -3,6 +3,8 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::site::facts::{Balance, Tier};
+use crate::traffic::Traffic;
+use crate::units::address::Address;
 
 /// The tiers' balancers while a replay runs.
 #[derive(Debug)]
@@ -19,9 +21,25 @@ impl<'p> Balancers<'p> {
         Self { tiers, reached: vec![0; tiers.len()], seed }
     }
 
+    /// Notes the instance that a request is given where it reaches a tier for the first time.
+    pub(super) fn reach(
+        &mut self,
+        tier: Option<usize>,
+        event: usize,
+        traffic: &Traffic,
+        instances: &mut [Option<u32>],
+    ) {
+        if let Some(tier) = tier
+            && let Some(slot @ None) = instances.get_mut(tier)
+        {
+            let client = traffic.address_of(event).map_or(0, Address::bits);
+            *slot = Some(self.assign(tier, event, client));
+        }
+    }
+
     /// The instance that a request goes to when it first reaches a tier. In turn where nothing says
     /// how requests are spread.
-    pub(super) fn assign(&mut self, tier: usize, event: usize, client: u128) -> u32 {
+    fn assign(&mut self, tier: usize, event: usize, client: u128) -> u32 {
         let (Some(facts), Some(reached)) = (self.tiers.get(tier), self.reached.get_mut(tier))
         else {
             return 0;

@@ -30,6 +30,18 @@ impl Traffic {
         usize::try_from(place).ok().filter(|_| self.places_are_routes)
     }
 
+    /// The name of its route or path template.
+    pub fn place_name(&self, event: usize) -> Option<&str> {
+        let place = self.events.places.get(event)?;
+        self.places.get(usize::try_from(*place).ok()?).map(String::as_str)
+    }
+
+    /// Where it stands: the source, as an index of the sources read, and the line in it, from 1.
+    pub fn origin(&self, event: usize) -> Option<(usize, u32)> {
+        let source = usize::try_from(*self.events.sources.get(event)?).ok()?;
+        Some((source, self.events.lines.get(event).copied()?))
+    }
+
     /// How long a request took, microseconds; `None` where the log doesn't tell.
     pub fn duration_us(&self, event: usize) -> Option<i64> {
         self.events.durations_us.get(event).copied().filter(|us| *us >= 0)
@@ -40,6 +52,11 @@ impl Traffic {
     pub fn already_refused(&self, event: usize) -> bool {
         let columns = [&self.events.observed, &self.events.observed_conn];
         columns.iter().any(|column| column.get(event) == Some(&Observed::Refuse))
+    }
+
+    /// How many requests had been refused.
+    pub fn count_already_refused(&self) -> usize {
+        (0..self.len()).filter(|event| self.already_refused(*event)).count()
     }
 
     /// Whether any request had been refused.

@@ -21,7 +21,7 @@ pub enum AlreadyRefused {
 }
 
 /// What is needed to answer a [`Match`] besides the events.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Selector<'t> {
     traffic: &'t Traffic,
     /// The conditions whose answers are in the events' columns, in their order.

@@ -14,11 +14,9 @@ use shadowcap_engine::units::span::{MINUTE_US, SECOND_US};
 use crate::cli::args::AnalyzeArgs;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::job::AnalyzeJob;
-use crate::cli::output::Target;
 use crate::cli::progress::Progress;
-use crate::cli::{diagnostics, inputs, signals};
+use crate::cli::{inputs, signals};
 use crate::report::build::{Asked, Material, build};
-use crate::report::{json, terminal};
 
 /// Path templates that are measured on their own when no routes are given.
 const TOP_TEMPLATES: usize = 10;
@@ -73,18 +71,7 @@ fn analyze(job: AnalyzeJob, stop: Arc<AtomicBool>) -> Result<Exit, Failure> {
         asked: Asked { client_ip: job.client_ip.as_deref(), fields: &job.fields },
     });
     progress.clear();
-    let too_many_bad = report.too_many_bad;
-    let tables = job.output.tables.map(|look| terminal::write(&report.document, look));
-    if let Some(target) = job.output.json {
-        target.finish(&json::write(&report.document))?;
-    }
-    if let Some(tables) = tables {
-        Target::Stdout.finish(tables.as_bytes())?;
-    }
-    if too_many_bad && !job.output.quiet {
-        diagnostics::note("too many lines could not be read (see --max-bad); the exit code is 3");
-    }
-    Ok(if too_many_bad { Exit::Input } else { Exit::Fine })
+    job.output.deliver_report(&report)
 }
 
 /// What to measure: the routes, or the busiest templates.

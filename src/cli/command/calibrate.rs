@@ -6,9 +6,8 @@ use crate::cli::args::policy::CalibrateArgs;
 use crate::cli::diagnostics;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::job::OutputJob;
-use crate::cli::output::Target;
 use crate::cli::setting::Setting;
-use crate::report::{calibration, json};
+use crate::report::calibration;
 
 /// Runs the command.
 ///
@@ -28,14 +27,9 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
         let document = calibration::build(&result, &read.traffic, &read.summary);
         Ok((result, document))
     })?;
-    let text = output.tables.map(|look| calibration::write(&document, look));
-    if let Some(target) = output.json {
-        target.finish(&json::write(&document))?;
-    }
-    if let Some(text) = text {
-        Target::Stdout.finish(text.as_bytes())?;
-    }
-    Ok(judge(args, &result, output.quiet))
+    let quiet = output.quiet;
+    output.deliver(&document, calibration::write)?;
+    Ok(judge(args, &result, quiet))
 }
 
 /// Whether the agreement is what was asked for.

@@ -1,6 +1,5 @@
 //! `--decisions`: a row for each request and limit asked, as Parquet.
 
-use shadowcap_engine::limiter::Verdict;
 use shadowcap_engine::measure::cohorts::Cohorts;
 use shadowcap_engine::replay::arrangement::Arrangement;
 use shadowcap_engine::replay::observer::{Asked, Observer};
@@ -99,30 +98,23 @@ impl Observer for Rows<'_> {
         let Some(ready) = self.prepared.limits.get(asked.limit) else { return };
         let traffic = &self.read.traffic;
         let event = asked.event;
-        let place = traffic.events.places.get(event).and_then(|place| usize::try_from(*place).ok());
-        let source =
-            traffic.events.sources.get(event).and_then(|source| usize::try_from(*source).ok());
-        let source = source.and_then(|source| self.read.summary.sources.get(source));
+        let origin = traffic.origin(event);
+        let source = origin.and_then(|(source, _)| self.read.summary.source_name(source));
         let rule = self.cohorts.rules.iter().find(|(_, map)| map.contains(event));
-        let (verdict, delay_us) = match asked.verdict {
-            Verdict::Pass => ("pass", 0),
-            Verdict::Delay { us } => ("delay", us),
-            Verdict::Refuse if asked.shadow => ("shadow", 0),
-            Verdict::Refuse => ("refuse", 0),
-        };
+        let (verdict, delay_us) = asked.outcome();
         let text = |text: &str| escape::terminal(text.as_bytes());
         let row = Decision {
             time_us: asked.t_us,
             policy: text(&self.prepared.policy.name),
             limit: text(&ready.limit.name),
             key: self.names.show_key(&ready.limit.key, ready.keys.text(asked.key)),
-            route: place.and_then(|place| traffic.places.get(place)).map(|place| text(place)),
+            route: traffic.place_name(event).map(text),
             cohort: self.cohorts.of(event).name(),
             rule: rule.map(|(name, _)| text(name)),
             verdict,
             delay_us,
-            file: source.map(|source| text(&source.name)),
-            line: traffic.events.lines.get(event).copied().unwrap_or(0),
+            file: source.map(text),
+            line: origin.map_or(0, |(_, line)| line),
         };
         self.failed = self.file.push(row).err();
     }

@@ -11,11 +11,10 @@ use shadowcap_engine::traffic::select::AlreadyRefused;
 use crate::cli::args::policy::{AlreadyLimitedArg, ExplainArgs};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::job::OutputJob;
-use crate::cli::output::Target;
 use crate::cli::setting::{Read, Setting};
 use crate::cli::whose;
 use crate::report::explanation::{self, Story};
-use crate::report::{explanation_text, json};
+use crate::report::explanation_text;
 
 /// Runs the command.
 ///
@@ -32,14 +31,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         progress.say("replaying");
         explain(args, &setting, read, &output, &wanted, &|| progress.interrupted())
     })?;
-    let text =
-        output.tables.map(|look| explanation_text::write(&document, setting.site.zone, look));
-    if let Some(target) = output.json {
-        target.finish(&json::write(&document))?;
-    }
-    if let Some(text) = text {
-        Target::Stdout.finish(text.as_bytes())?;
-    }
+    let zone = setting.site.zone;
+    output.deliver(&document, |document, look| explanation_text::write(document, zone, look))?;
     Ok(Exit::Fine)
 }
 

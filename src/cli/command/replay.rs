@@ -5,16 +5,14 @@ use shadowcap_engine::measure::{peaks::Resolution, proxies};
 use shadowcap_engine::replay::run::{Replayed, replay};
 
 use crate::cli::args::policy::{AlreadyLimitedArg, ReplayArgs};
+use crate::cli::arguments;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::job::OutputJob;
-use crate::cli::output::Target;
 use crate::cli::progress::Progress;
 use crate::cli::setting::{Read, Setting};
-use crate::cli::{arguments, diagnostics};
 use crate::report::build::{Asked, Built, Material, build};
 use crate::report::policies::PolicyMaterial;
 use crate::report::pseudonym::Names;
-use crate::report::{json, terminal};
 
 use super::decisions;
 
@@ -40,26 +38,10 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         }
         Ok(report)
     })?;
-    finish(&report, output, decisions)
-}
-
-/// Makes the results appear.
-fn finish(report: &Built, output: OutputJob, decisions: Option<Target>) -> Result<Exit, Failure> {
     if let Some(target) = decisions {
         target.commit()?;
     }
-    let too_many_bad = report.too_many_bad;
-    let tables = output.tables.map(|look| terminal::write(&report.document, look));
-    if let Some(target) = output.json {
-        target.finish(&json::write(&report.document))?;
-    }
-    if let Some(tables) = tables {
-        Target::Stdout.finish(tables.as_bytes())?;
-    }
-    if too_many_bad && !output.quiet {
-        diagnostics::note("too many lines could not be read (see --max-bad); the exit code is 3");
-    }
-    Ok(if too_many_bad { Exit::Input } else { Exit::Fine })
+    output.deliver_report(&report)
 }
 
 /// Replays every policy, one after another: each uses all threads for what it varies.

@@ -93,6 +93,9 @@ parts.group_by('ip', 'minute').len().select(pl.col('len').max()).collect()"
 }
 awk_minute() { awk '{ c[$1 substr($4, 2, 17)]++ } END { for (k in c) if (c[k] > m) m = c[k]; print m }' "$1"; }
 
+policies=()
+for policy in engine/benches/policies/*.toml; do policies+=(--policy "$policy"); done
+
 for log in nginx alb; do
   file=$dir/$log.log
   cat "$file" > /dev/null
@@ -101,6 +104,10 @@ for log in nginx alb; do
   report "wc -l" "$base" "$base"
   own=$(median "$program" analyze "$file" --quiet --json /dev/null)
   report "shadowcap analyze" "$own" "$base"
+  with=$(median "$program" analyze "$file" "${policies[@]}" --quiet --json /dev/null)
+  report "with ten policies" "$with" "$base"
+  echo "bench ten-policies-vs-analyze $(echo "scale=2; ($with - $own) / $own" | bc)"
+  /usr/bin/env time -f '  memory, with ten policies    %M KiB' "$program" analyze "$file" "${policies[@]}" --quiet --json /dev/null 2>&1 | tail -1 || true
   /usr/bin/env time -f '  memory                       %M KiB' "$program" analyze "$file" --quiet --json /dev/null 2>&1 | tail -1 || true
   if [ "$log" = nginx ]; then
     if "$python" -c 'import duckdb' 2> /dev/null; then 

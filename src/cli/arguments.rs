@@ -6,7 +6,7 @@ use shadowcap_engine::ingest::load::LoadOptions;
 use shadowcap_engine::units::span;
 use shadowcap_engine::units::time;
 
-use super::args::policy::{AlreadyLimitedArg, ReplayArgs};
+use super::args::policy::{AlreadyLimitedArg, ReplayArgs, ReplayingArgs, WhatIfArgs};
 use super::args::value::DEFAULT_MAX_BAD;
 use super::args::{AnalyzeArgs, FormatArg, InputArgs, KeyArgs, OutputArgs};
 
@@ -17,7 +17,7 @@ pub(crate) fn of_analyze(args: &AnalyzeArgs) -> Vec<String> {
     for window in &args.windows.window {
         list.push(format!("--window={}", span::format(*window).replace(' ', "")));
     }
-    site(args.site.site.as_ref(), &mut list);
+    replaying(args.site.site.as_ref(), &args.policy, &args.replay, &args.what_if, &mut list);
     reading(&args.input, &args.keys, &mut list);
     showing(&args.output, &mut list);
     list
@@ -27,20 +27,28 @@ pub(crate) fn of_analyze(args: &AnalyzeArgs) -> Vec<String> {
 pub(crate) fn of_replay(args: &ReplayArgs) -> Vec<String> {
     let mut list = vec!["replay".to_owned()];
     keys(&args.keys, &mut list);
-    site(args.site.site.as_ref(), &mut list);
-    for policy in &args.policy {
-        list.push(format!("--policy={policy}"));
-    }
-    if args.replay.already_limited == AlreadyLimitedArg::Drop {
-        list.push("--already-limited=drop".to_owned());
-    }
+    replaying(args.site.site.as_ref(), &args.policy, &args.replay, &args.what_if, &mut list);
     reading(&args.input, &args.keys, &mut list);
     showing(&args.output, &mut list);
     list
 }
 
-fn site(name: Option<&String>, list: &mut Vec<String>) {
-    list.extend(name.map(|name| format!("--site={name}")));
+fn replaying(
+    site: Option<&String>,
+    policies: &[String],
+    args: &ReplayingArgs,
+    what_if: &WhatIfArgs,
+    list: &mut Vec<String>,
+) {
+    list.extend(site.map(|name| format!("--site={name}")));
+    list.extend(policies.iter().map(|policy| format!("--policy={policy}")));
+    if args.already_limited == AlreadyLimitedArg::Drop {
+        list.push("--already-limited=drop".to_owned());
+    }
+    list.extend(what_if.outage.iter().map(|name| format!("--outage={name}")));
+    if what_if.clients {
+        list.push("--clients".to_owned());
+    }
 }
 
 fn keys(args: &KeyArgs, list: &mut Vec<String>) {

@@ -4,72 +4,20 @@ use std::fs;
 use std::io::{self, IsTerminal};
 
 use serde::Serialize;
-use shadowcap_engine::ingest::load::LoadOptions;
 use shadowcap_engine::traffic::Traffic;
-use shadowcap_engine::units::span::{DAY_US, HOUR_US, MINUTE_US, SECOND_US};
 
 use crate::report::build::Built;
 use crate::report::json;
 use crate::report::pseudonym::Names;
 use crate::report::terminal::{self, Look};
 
-use super::args::{AnalyzeArgs, ColorArg, OutputArgs};
-use super::arguments;
+use super::args::{ColorArg, OutputArgs};
+use super::diagnostics;
 use super::exit::{Exit, Failure};
 use super::output::Target;
-use super::{diagnostics, reading, setting};
 
-/// Windows that are always measured, microseconds.
-const WINDOWS_US: [i64; 6] =
-    [SECOND_US, 10 * SECOND_US, MINUTE_US, 10 * MINUTE_US, HOUR_US, DAY_US];
 /// Columns of tables that don't go to a terminal.
 const WIDTH_ELSEWHERE: u16 = 110;
-
-/// `analyze`, ready to run.
-#[derive(Debug)]
-pub(crate) struct AnalyzeJob {
-    /// What to read.
-    pub(crate) logs: Vec<String>,
-    /// How to read it.
-    pub(crate) load: LoadOptions,
-    /// Windows, ascending.
-    pub(crate) windows_us: Vec<i64>,
-    /// Most unreadable lines, parts per million.
-    pub(crate) max_bad_per_million: u64,
-    /// Where the report goes.
-    pub(crate) output: OutputJob,
-    /// `--client-ip`.
-    pub(crate) client_ip: Option<String>,
-    /// `--field`, each `NAME=COLUMN`.
-    pub(crate) fields: Vec<String>,
-    /// The arguments that change the result, in a fixed order and form.
-    pub(crate) arguments: Vec<String>,
-}
-
-impl AnalyzeJob {
-    /// Checks the arguments and opens the outputs.
-    ///
-    /// # Errors
-    /// When they can't be used.
-    pub(crate) fn new(args: &AnalyzeArgs) -> Result<Self, Failure> {
-        let AnalyzeArgs { input, keys, site, windows, output, machine } = args;
-        let mut windows_us = WINDOWS_US.to_vec();
-        windows_us.extend(&windows.window);
-        windows_us.sort_unstable();
-        windows_us.dedup();
-        let site = reading::site(setting::read_site(site.site.as_deref())?, keys)?;
-        Ok(Self {
-            logs: input.logs.clone(),
-            load: reading::options(input, keys, machine, &site)?,
-            windows_us,
-            max_bad_per_million: input.max_bad.per_million,
-            output: OutputJob::new(output)?,
-            client_ip: input.client_ip.clone(),
-            fields: input.field.clone(),
-            arguments: arguments::of_analyze(args),
-        })
-    }
-}
 
 /// Where results go and how they look: of every command that reads logs and makes a report.
 #[derive(Debug)]

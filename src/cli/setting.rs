@@ -9,8 +9,10 @@ use shadowcap_engine::format::detect::Detected;
 use shadowcap_engine::ingest::load::{LoadOptions, load};
 use shadowcap_engine::ingest::source::discover::Found;
 use shadowcap_engine::ingest::summary::Summary;
-use shadowcap_engine::policy::{self, Policy};
+use shadowcap_engine::policy::{self, Limit, Policy};
+use shadowcap_engine::replay::plan::EngineChoice;
 use shadowcap_engine::replay::run::Scene;
+use shadowcap_engine::site::facts::Balance;
 use shadowcap_engine::site::labels::LabelIndex;
 use shadowcap_engine::site::matching::TextCondition;
 use shadowcap_engine::site::read::Folder;
@@ -76,8 +78,15 @@ impl Setting {
         let policies: Vec<Policy> =
             policies.iter().map(|name| read_policy(name, &site)).collect::<Result<_, _>>()?;
         let mut load = reading::options(input, keys, machine, &site)?;
-        load.projection.replay = true;
-        load.projection.conditions = conditions(&site, &policies);
+        let observed = |limit: &Limit| {
+            limit.tier(&site).is_some_and(|tier| tier.balance == Some(Balance::Observed))
+        };
+        if !policies.is_empty() {
+            load.projection.replay = true;
+            load.projection.conditions = conditions(&site, &policies);
+            load.projection.instances =
+                policies.iter().flat_map(|policy| &policy.limits).any(observed);
+        }
         let labels = LabelIndex::new(&site.labels);
         Ok(Self { site, policies, load, labels, site_file })
     }
@@ -136,6 +145,10 @@ impl Setting {
     /// # Errors
     /// When a policy counts them and no line has a duration.
     fn refuse_without_durations(&self, read: &Read) -> Result<(), Failure> {
+        let mut limits = self.policies.iter().flat_map(|policy| &policy.limits);
+        if !limits.any(Limit::counts_in_flight) {
+            return Ok(());
+        }
         let events = &read.traffic.events;
         let mut timed: BTreeMap<u32, bool> = BTreeMap::new();
         for (source, us) in events.sources.iter().zip(&events.durations_us) {
@@ -164,6 +177,8 @@ impl Setting {
             labels: &self.labels,
             steps_us: &read.steps_us,
             drop_already_refused,
+            closed_loop: false,
+            engine: EngineChoice::Auto,
         }
     }
 }

@@ -77,9 +77,9 @@ pub(crate) fn find(
         let mut limits = prepared.limits.iter().filter(|l| l.limit.key.name == *key);
         let Some(ready) = limits.next() else { return Err(unknown(key, traffic)) };
         let ids = 0..u32::try_from(ready.keys.distinct()).unwrap_or(u32::MAX);
-        ids.into_iter().find(|id| fits(ready.keys.text(*id))).map(|id| {
+        ids.into_iter().find(|id| fits(&ready.keys.text(*id))).map(|id| {
             let events = Bitmap::of(traffic.len(), |event| ready.keys.of(event) == id);
-            (names.show_key(&ready.limit.key, ready.keys.text(id)), events)
+            (names.show_key(&ready.limit.key, &ready.keys.text(id)), events)
         })
     };
     found.ok_or_else(|| {

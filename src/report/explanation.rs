@@ -28,7 +28,7 @@ pub(crate) struct Story<'a> {
     /// Where they came from.
     pub(crate) summary: &'a Summary,
     /// Whose they are.
-    pub(crate) cohorts: &'a Cohorts,
+    pub(crate) cohorts: &'a Cohorts<'a>,
     /// Whose clock is shown.
     pub(crate) zone: Zone,
     /// How keys are shown.
@@ -127,7 +127,8 @@ pub(crate) struct Step {
     pub(crate) key: String,
     /// `pass`, `delay`, `refuse`, or `shadow`: would have refused.
     pub(crate) verdict: &'static str,
-    /// Why, where it isn't the algorithm's own word: `banned`, `no-key`, `queue-full`, `too-heavy`.
+    /// Why, where it isn't the algorithm's own word: `banned`, `no-key`, `queue-full`, `too-heavy`,
+    /// `store-away`.
     pub(crate) cause: Option<&'static str>,
     /// How long it held the request, microseconds.
     pub(crate) delay_us: i64,
@@ -249,7 +250,7 @@ fn step(story: &Story<'_>, entry: &Entry, asked: &Asked) -> Option<Step> {
     let after: Level = counted.map_or(asked.after, |counted| counted.after);
     Some(Step {
         limit: text(&ready.limit.name),
-        key: story.names.show_key(&ready.limit.key, ready.keys.text(asked.key)),
+        key: story.names.show_key(&ready.limit.key, &ready.keys.text(asked.key)),
         verdict,
         cause: match asked.cause {
             Cause::Algorithm => None,
@@ -257,6 +258,7 @@ fn step(story: &Story<'_>, entry: &Entry, asked: &Asked) -> Option<Step> {
             Cause::NoKey => Some("no-key"),
             Cause::QueueFull => Some("queue-full"),
             Cause::TooHeavy => Some("too-heavy"),
+            Cause::StoreAway => Some("store-away"),
         },
         delay_us,
         used_before: Thousandths(asked.before.used_milli),

@@ -20,5 +20,6 @@ pub(crate) mod pseudonym;
 mod schema;
 pub(crate) mod site_draft;
 pub(crate) mod terminal;
+mod terminal_notes;
 mod terminal_policies;
 mod warning;

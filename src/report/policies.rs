@@ -4,23 +4,25 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use shadowcap_engine::limiter::Limiter;
-use shadowcap_engine::limiter::fixed_window::Window;
-use shadowcap_engine::limiter::token_bucket::Refill;
+use shadowcap_engine::limiter::fixed_window::{FixedWindow, Window};
 use shadowcap_engine::measure::cohorts::Cohort as Who;
-use shadowcap_engine::policy::{self, Counters, Mode};
+use shadowcap_engine::policy::{self, Mode};
+use shadowcap_engine::replay::OutageTally;
 use shadowcap_engine::replay::run::Replayed;
-use shadowcap_engine::replay::tally::{CohortTally, LimitTally, Tally};
+use shadowcap_engine::replay::sustained::{Defeat, Held, Pace};
+use shadowcap_engine::replay::tally::{CohortTally, InstanceTally, LimitTally, RuleTally, Tally};
 use shadowcap_engine::site::Site;
+use shadowcap_engine::site::facts::Balance;
+use shadowcap_engine::traffic::Traffic;
 use shadowcap_engine::units::decimal::ratio;
 use shadowcap_engine::units::escape;
-use shadowcap_engine::units::rate::Rate;
 use shadowcap_engine::units::span::{MINUTE_US, SECOND_US};
 use shadowcap_engine::units::time::format_rfc3339;
 
 use super::number::{self, Bracketed, Millionths, Thousandths};
 use super::policy_model::{
-    Alarm, Cohort, Delay, Duplicates, Fill, Fleet, Limit, PerSecond, Policy, PolicyVerdict, Rule,
-    Total,
+    Alarm, AtInstance, Cohort, Delay, Duplicates, Fill, Fleet, KeysToDefeat, Limit, Outage,
+    PerSecond, Policy, PolicyVerdict, Rule, Total,
 };
 
 /// A policy and its replay.
@@ -29,10 +31,24 @@ pub(crate) struct PolicyMaterial<'a> {
     pub(crate) policy: &'a policy::Policy,
     /// Its replay.
     pub(crate) replayed: &'a Replayed,
+    /// The same in outages.
+    pub(crate) outages: &'a [InOutage],
     /// The site it was replayed for.
     pub(crate) site: &'a Site,
-    /// From the first to the last request, microseconds.
+    /// What was replayed.
+    pub(crate) traffic: &'a Traffic,
+    /// Whether the site's clients reacted to refusals.
+    pub(crate) closed_loop: bool,
+    /// From the second of the first request to that of the last, both included, microseconds.
     pub(crate) period_us: i64,
+}
+
+/// What a policy did in an outage.
+pub(crate) struct InOutage {
+    /// Which, as an index of the site's.
+    pub(crate) outage: usize,
+    /// What was counted.
+    pub(crate) tally: OutageTally,
 }
 
 /// Builds the part about one policy.
@@ -50,11 +66,11 @@ pub(crate) fn policy(material: &PolicyMaterial<'_>) -> Policy {
     Policy {
         name: text(&policy.name),
         file: text(&policy.file),
-        engine: "reference",
+        engine: replayed.engine.name(),
         limits: limits.map(|(index, limit)| self::limit(material, index, limit)).collect(),
         total: total(material),
         alarms: alarms.collect(),
-        outages: Vec::new(),
+        outages: material.outages.iter().filter_map(|of| outage(of, material)).collect(),
         doubt: doubt.map(|doubt| doubt.name().to_owned()),
     }
 }
@@ -100,17 +116,71 @@ fn limit(material: &PolicyMaterial<'_>, index: usize, limit: &policy::Limit) -> 
             max: number::share(base.fill.max_milli, base.fill.of_milli).unwrap_or(Millionths(0)),
             at: base.fill.at_us.map(format_rfc3339),
         },
-        fleet: fleet(limit, material.site),
-        admitted_per_s: PerSecond {
-            avg: per_second(admitted, material.period_us).unwrap_or(Thousandths(0)),
-            peak: Thousandths(base.most_admitted_in_a_second.saturating_mul(1000)),
-        },
-        peak_after_reset: None,
+        fleet: fleet(limit, material.site, material.traffic.instances.len()),
+        admitted_per_s: rate(admitted, base.most_admitted_in_a_second, material),
+        peak_after_reset: base.peak_after_reset,
         reclaim_differs: replayed.reclaim_differs.get(index).copied().unwrap_or(0),
-        per_instance: Vec::new(),
-        store_calls_per_s: None,
-        state_bytes: None,
+        per_instance: instances(material, limit, &base.instances),
+        store_calls_per_s: limit
+            .store
+            .as_ref()
+            .map(|_| rate(base.store_calls, base.most_store_calls_in_a_second, material)),
+        state_bytes: base.state_bytes,
         cohorts: cohorts(replayed, move |tally| tally.limits.get(index).map(|l| &l.cohorts)),
+    }
+}
+
+/// What each instance was asked, by name where the log tells them.
+fn instances(
+    material: &PolicyMaterial<'_>,
+    limit: &policy::Limit,
+    tallies: &[InstanceTally],
+) -> Vec<AtInstance> {
+    let tier = limit.tier(material.site);
+    let observed = tier.is_some_and(|tier| tier.balance == Some(Balance::Observed));
+    let names = if observed { material.traffic.instances.as_slice() } else { &[] };
+    let instances = tallies.iter().enumerate().map(|(at, tally)| AtInstance {
+        instance: names.get(at).map_or_else(|| (at + 1).to_string(), |name| text(name)),
+        asked: tally.asked,
+        refused: tally.refused,
+        keys: tally.keys,
+    });
+    instances.collect()
+}
+
+fn outage(of: &InOutage, material: &PolicyMaterial<'_>) -> Option<Outage> {
+    let facts = material.site.outages.get(of.outage)?;
+    // as long as both the outage and the log last
+    let times = &material.traffic.events.times_us;
+    let (first, last) = times.first().zip(times.last()).unwrap_or((&0, &0));
+    let lasted_us = facts.to_us.min(last + SECOND_US) - facts.from_us.max(*first);
+    let InOutage { tally, .. } = of;
+    let cohorts = Who::ALL.iter().zip(&tally.cohorts);
+    let exactly = Bracketed::Exact;
+    let cohorts = cohorts.map(|(who, tally)| {
+        let cohort = Cohort {
+            requests: exactly(tally.requests),
+            refused: exactly(tally.refused),
+            delayed: exactly(tally.delayed),
+            identities: exactly(tally.identities),
+            identities_refused: exactly(tally.identities_refused),
+        };
+        (who.name(), cohort)
+    });
+    Some(Outage {
+        name: text(&facts.name),
+        refused: tally.refused,
+        admitted: tally.admitted,
+        admitted_per_s: per_second(tally.admitted, lasted_us.max(0)),
+        cohorts: cohorts.collect(),
+    })
+}
+
+/// So many in all, and so many in the fullest second.
+fn rate(count: u64, most: u64, material: &PolicyMaterial<'_>) -> PerSecond {
+    PerSecond {
+        avg: per_second(count, material.period_us).unwrap_or(Thousandths(0)),
+        peak: Thousandths(most.saturating_mul(1000)),
     }
 }
 
@@ -120,53 +190,33 @@ fn per_second(count: u64, period_us: i64) -> Option<Thousandths> {
     ratio(count.saturating_mul(1_000_000), period_us, 3).map(Thousandths)
 }
 
+/// A pace per second; `None` for one over no time at all, or too fast to be true.
+fn pace_per_second(pace: Pace) -> Option<Thousandths> {
+    let count = u64::try_from(pace.count.checked_mul(1_000_000)?).ok()?;
+    ratio(count, u64::try_from(pace.per_us).ok()?, 3).map(Thousandths)
+}
+
 /// The rate that a fleet gives one key, as its limiters store it.
-fn fleet(limit: &policy::Limit, site: &Site) -> Option<Fleet> {
-    let per_minute = |rate: Rate| {
-        let per_us = u64::try_from(rate.per_us).ok()?;
-        ratio(rate.count.checked_mul(u64::try_from(MINUTE_US).ok()?)?, per_us, 3)
-    };
-    let window = |most: u64, us: i64| per_minute(Rate { count: most, per_us: us });
-    let milli = match &limit.limiter {
-        Limiter::Nginx(nginx) => nginx.rate_milli.checked_mul(60),
-        Limiter::TokenBucket(bucket) => match bucket.refill {
-            Refill::Continuous(rate) => per_minute(rate),
-            Refill::Interval { fill, us } => window(fill, us),
-        },
-        Limiter::Gcra(gcra) => per_minute(gcra.rate),
-        Limiter::SlidingLog(log) => window(log.limit, log.window_us),
-        Limiter::SlidingCounter(counter) => window(counter.limit, counter.window_us),
-        Limiter::FixedWindow(fixed) => match fixed.window {
-            Window::Clock { us, .. } | Window::FirstRequest { us, .. } => window(fixed.limit, us),
-            // days and months differ in length
-            Window::Calendar { .. } => None,
-        },
-        Limiter::AwsWaf(waf) => window(waf.limit, waf.window_us),
-        Limiter::Spacing(spacing) if spacing.min_time_us > 0 => window(1, spacing.min_time_us),
-        Limiter::Spacing(_) | Limiter::Concurrency(_) | Limiter::Block(_) => None,
-    }?;
-    let tier = limit.at.as_ref().and_then(|at| site.tiers.iter().find(|tier| tier.name == *at));
-    let instances = match limit.counters {
-        Counters::Local => tier.map_or(1, |tier| tier.instances),
-        Counters::Shared => 1,
-    };
-    Some(Fleet { rate_per_min: Thousandths(milli.saturating_mul(instances)), instances })
+fn fleet(limit: &policy::Limit, site: &Site, seen: usize) -> Option<Fleet> {
+    if let Limiter::FixedWindow(FixedWindow { window: Window::Calendar { .. }, .. }) = limit.limiter
+    {
+        // days and months differ in length
+        return None;
+    }
+    let rate = limit.limiter.long_run()?;
+    let instances = limit.counters_of_key(site, |tier| tier.instances_seen(seen));
+    let count = rate.count.checked_mul(u64::try_from(MINUTE_US).ok()?)?;
+    let milli = ratio(count.checked_mul(instances)?, u64::try_from(rate.per_us).ok()?, 3)?;
+    Some(Fleet { rate_per_min: Thousandths(milli), instances })
 }
 
 fn total(material: &PolicyMaterial<'_>) -> Total {
     let replayed = material.replayed;
     let base = &replayed.base;
-    let rules = base.rules.iter().enumerate().map(|(index, rule)| {
+    let rules = base.rules.iter().zip(&replayed.held).enumerate();
+    let rules = rules.map(|(index, (rule, held))| {
         let refused = bracket(replayed, move |t| t.rules.get(index).map_or(0, |r| r.refused));
-        let admitted_per_s = per_second(rule.requests - rule.refused, rule.lasted_us);
-        let value = Rule {
-            requests: rule.requests,
-            refused,
-            admitted_per_s,
-            sustained_per_s: None,
-            keys_to_defeat: None,
-        };
-        (text(&rule.name), value)
+        (text(&rule.name), self::rule(material.policy, rule, held, refused))
     });
     let duplicates = base.duplicates.iter().enumerate().map(|(index, (name, ..))| {
         let value = Duplicates {
@@ -175,16 +225,42 @@ fn total(material: &PolicyMaterial<'_>) -> Total {
         };
         (text(name), value)
     });
+    let stored = material.policy.limits.iter().any(|limit| limit.store.is_some());
     Total {
         requests: base.requests,
         refused: bracket(replayed, |tally| tally.refused),
         delayed: bracket(replayed, |tally| tally.delayed),
         overlap: replayed.overlap,
-        growth_to_first_refusal: None,
+        growth_to_first_refusal: replayed.growth.map(|hundredths| Thousandths(hundredths * 10)),
+        store_calls_per_s: stored.then(|| {
+            let calls = base.limits.iter().map(|limit| limit.store_calls).sum();
+            rate(calls, base.most_store_calls_in_a_second, material)
+        }),
         cohorts: cohorts(replayed, |tally| Some(&tally.cohorts)),
-        retries: 0,
+        retries: base.retries,
+        retries_admitted: base.retries_admitted,
+        given_up: base.given_up,
         rules: rules.collect(),
         duplicates: duplicates.collect(),
+    }
+}
+
+fn rule(policy: &policy::Policy, rule: &RuleTally, held: &Held, refused: Bracketed<u64>) -> Rule {
+    let name = |index: usize| policy.limits.get(index).map(|limit| text(&limit.name));
+    let (keys_to_defeat, keys_of) = match held.defeat.filter(|_| rule.seconds > 0) {
+        None => (None, None),
+        Some(Defeat::Keys { limit, keys }) => (Some(KeysToDefeat::Keys(keys)), name(limit)),
+        Some(Defeat::Never { limit }) => (Some(KeysToDefeat::Never("unbounded")), name(limit)),
+    };
+    let lasted_us = i64::try_from(rule.seconds).unwrap_or(0).saturating_mul(SECOND_US);
+    Rule {
+        requests: rule.requests,
+        refused,
+        admitted_per_s: per_second(rule.requests - rule.refused, lasted_us),
+        sustained_per_s: (rule.seconds > 0).then(|| pace_per_second(held.sustained)).flatten(),
+        sustained_by: held.by.filter(|_| rule.seconds > 0).and_then(name),
+        keys_to_defeat,
+        keys_of,
     }
 }
 

@@ -22,8 +22,8 @@ pub(crate) struct Policy {
     pub(crate) total: Total,
     /// Alarms raised, by limit in the policy's order.
     pub(crate) alarms: Vec<Alarm>,
-    /// What-ifs, by name.
-    pub(crate) outages: Vec<super::model::Never>,
+    /// What-ifs that were asked for, in the order of the site file.
+    pub(crate) outages: Vec<Outage>,
     /// What the brackets vary, the widest named.
     pub(crate) doubt: Option<String>,
 }
@@ -72,16 +72,19 @@ pub(crate) struct Limit {
     pub(crate) fleet: Option<Fleet>,
     /// Requests that passed it.
     pub(crate) admitted_per_s: PerSecond,
-    /// Not computed by this version.
-    pub(crate) peak_after_reset: Option<super::model::Never>,
+    /// Requests admitted in the first second of a window, in the window in which they were most; only where
+    /// windows are those of a clock or a calendar.
+    pub(crate) peak_after_reset: Option<u64>,
     /// Verdicts that are others if nginx frees no idle keys.
     pub(crate) reclaim_differs: u64,
-    /// Not computed by this version.
-    pub(crate) per_instance: Vec<super::model::Never>,
-    /// Not computed by this version.
-    pub(crate) store_calls_per_s: Option<super::model::Never>,
-    /// Not computed by this version.
-    pub(crate) state_bytes: Option<super::model::Never>,
+    /// Where each instance counts for itself: what it was asked in the base case, by its number.
+    pub(crate) per_instance: Vec<AtInstance>,
+    /// How often it is asked in its store; limits of a group in one store share a call, which is counted at
+    /// the first that was asked. Only with a store.
+    pub(crate) store_calls_per_s: Option<PerSecond>,
+    /// An estimate of what its counters take at their fullest in a store or nginx's zones, all instances
+    /// together: the keys alive together times the bytes of one, and the entries of sliding logs.
+    pub(crate) state_bytes: Option<u64>,
     /// `customer`, `attacker`, `unknown`.
     pub(crate) cohorts: BTreeMap<&'static str, Cohort>,
 }
@@ -118,6 +121,36 @@ pub(crate) struct Fleet {
     pub(crate) rate_per_min: Thousandths,
     /// Instances that count for themselves.
     pub(crate) instances: u64,
+}
+
+/// An instance that counts for itself.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct AtInstance {
+    /// Its name in the log, where the spread is observed, or its number, from 1.
+    pub(crate) instance: String,
+    /// Requests it was asked about.
+    pub(crate) asked: u64,
+    /// Of these, refused, or that would be if the limit weren't in shadow mode.
+    pub(crate) refused: u64,
+    /// Distinct keys asked about.
+    pub(crate) keys: u64,
+}
+
+/// A store's outage: what becomes of the requests that come while it lasts.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Outage {
+    /// Its name.
+    pub(crate) name: String,
+    /// Of these requests, refused by any limit.
+    pub(crate) refused: u64,
+    /// Of these, admitted, at once or later.
+    pub(crate) admitted: u64,
+    /// Admitted, over the time that the outage lasts.
+    pub(crate) admitted_per_s: Option<Thousandths>,
+    /// `customer`, `attacker`, `unknown`.
+    pub(crate) cohorts: BTreeMap<&'static str, Cohort>,
 }
 
 /// Requests a second.
@@ -158,12 +191,19 @@ pub(crate) struct Total {
     pub(crate) delayed: Bracketed<u64>,
     /// Identities that are customers and match an attacker rule too.
     pub(crate) overlap: u64,
-    /// Not computed by this version.
-    pub(crate) growth_to_first_refusal: Option<super::model::Never>,
+    /// The smallest of the factors 1, 1.1, 1.25, 1.5 and 2 by which every limit, rate and burst can't be
+    /// divided without refusing a customer, or anyone where no customer is known; nothing if 2 is none yet.
+    pub(crate) growth_to_first_refusal: Option<Thousandths>,
+    /// Calls to stores, of all limits together; only if a limit has a store.
+    pub(crate) store_calls_per_s: Option<PerSecond>,
     /// `customer`, `attacker`, `unknown`.
     pub(crate) cohorts: BTreeMap<&'static str, Cohort>,
-    /// Clients that try again: none, the log is replayed as it is.
+    /// Further attempts of clients that were refused, with `--clients`: not among the requests.
     pub(crate) retries: u64,
+    /// Of these, admitted.
+    pub(crate) retries_admitted: u64,
+    /// Requests that never came, since their client had given up: not among the requests.
+    pub(crate) given_up: u64,
     /// Attack rules by name.
     pub(crate) rules: BTreeMap<String, Rule>,
     /// Kinds of duplicates by name.
@@ -178,12 +218,30 @@ pub(crate) struct Rule {
     pub(crate) requests: u64,
     /// Of these, refused.
     pub(crate) refused: Bracketed<u64>,
-    /// Admitted, over the time from its first to its last request.
+    /// Admitted, over the seconds from that of its first to that of its last request, both included.
     pub(crate) admitted_per_s: Option<Thousandths>,
-    /// Not computed by this version.
-    pub(crate) sustained_per_s: Option<super::model::Never>,
-    /// Not computed by this version.
-    pub(crate) keys_to_defeat: Option<super::model::Never>,
+    /// What gets through in the long run, bursts left out: what the enforcing limits that cover all its
+    /// requests let all its keys have, or all of it.
+    pub(crate) sustained_per_s: Option<Thousandths>,
+    /// The limit that lets so little through, if one does.
+    pub(crate) sustained_by: Option<String>,
+    /// Its requests a second ÷ what one key of the tightest limit sustains, rounded up: with so many keys
+    /// all of it gets through. `unbounded` where a limit that all clients share holds it, however many keys it
+    /// has; nothing if no limit covers it, or it has no requests.
+    pub(crate) keys_to_defeat: Option<KeysToDefeat>,
+    /// The limit whose keys these are, or that all clients share.
+    pub(crate) keys_of: Option<String>,
+}
+
+/// So many keys, or `unbounded`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub(crate) enum KeysToDefeat {
+    /// So many.
+    Keys(u64),
+    /// `unbounded`: no number of them.
+    Never(&'static str),
 }
 
 /// A kind of duplicate.

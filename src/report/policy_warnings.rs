@@ -15,7 +15,7 @@ const MOST_WAF_KEYS: u64 = 10_000;
 pub(super) fn about_policies<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
     let mut list = about_phones(material);
     let Some(first) = material.policies.first() else { return list };
-    list.push(Warning::OpenLoop);
+    list.push(Warning::OpenLoop { described: first.closed_loop });
     let count = len(material.traffic.count_already_refused());
     let of = len(material.traffic.len());
     if count.saturating_mul(100) > of {
@@ -36,7 +36,8 @@ pub(super) fn about_policies<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
     if let (true, Some(step_us)) = (arranged, material.summary.resolution_us()) {
         list.push(Warning::Arrangements { step_us });
     }
-    list.extend(about_balance(first, material.policies));
+    list.extend(about_balance(first, material));
+    list.extend(about_outages(first, material));
     list
 }
 
@@ -77,21 +78,54 @@ fn about_policy<'a>(material: &PolicyMaterial<'a>) -> Vec<Warning<'a>> {
     list
 }
 
-/// Tiers whose spread should come from the log.
-fn about_balance<'a>(
-    first: &PolicyMaterial<'a>,
-    policies: &[PolicyMaterial<'a>],
-) -> Vec<Warning<'a>> {
+/// What-ifs that can't change anything.
+fn about_outages<'a>(first: &PolicyMaterial<'a>, material: &Material<'a>) -> Vec<Warning<'a>> {
+    let times = &material.traffic.events.times_us;
+    let mut list = Vec::new();
+    for of in first.outages {
+        let Some(facts) = first.site.outages.get(of.outage) else { continue };
+        let outage = facts.name.as_str();
+        let meets = |us: &i64| (facts.from_us..facts.to_us.max(facts.from_us + 1)).contains(us);
+        if !times.iter().any(meets) {
+            list.push(Warning::OutageOutside { outage });
+        }
+        for policy in material.policies {
+            let store = facts.store.as_str();
+            let mut stores = policy.policy.limits.iter().filter_map(|limit| limit.store.as_ref());
+            if !stores.any(|known| known.name == store) {
+                let policy = policy.policy.name.as_str();
+                list.push(Warning::OutageElsewhere { outage, store, policy });
+            }
+        }
+    }
+    list
+}
+
+/// Tiers whose spread is the log's.
+fn about_balance<'a>(first: &PolicyMaterial<'a>, material: &Material<'_>) -> Vec<Warning<'a>> {
     let observed = first.site.tiers.iter().filter(|tier| tier.balance == Some(Balance::Observed));
     let used = |name: &str| {
-        let limits = policies.iter().flat_map(|policy| &policy.policy.limits);
+        let limits = material.policies.iter().flat_map(|policy| &policy.policy.limits);
         let mut local = limits.filter(|limit| limit.counters == Counters::Local);
         local.any(|limit| limit.at.as_deref() == Some(name))
     };
-    observed
-        .filter(|tier| used(&tier.name))
-        .map(|tier| Warning::Balance { tier: &tier.name })
-        .collect()
+    let traffic = material.traffic;
+    let (count, of) = (len(traffic.count_without_instance()), len(traffic.len()));
+    let seen = len(traffic.instances.len());
+    let mut list = Vec::new();
+    for tier in observed.filter(|tier| used(&tier.name)) {
+        let (name, instances) = (tier.name.as_str(), tier.instances);
+        if count > 0 {
+            list.push(Warning::Balance { tier: name, count, of });
+        }
+        if seen > instances {
+            list.push(Warning::MoreInstances { tier: name, seen, instances });
+        }
+        if traffic.instances_are_sources {
+            list.push(Warning::InstancesAreFiles { tier: name, files: seen });
+        }
+    }
+    list
 }
 
 fn len(length: usize) -> u64 {

@@ -9,6 +9,7 @@ use super::model::Report;
 use super::number::{grouped, percent_range, range};
 use super::policy_model::{Cohort, Limit, Policy};
 use super::terminal::{Look, wrapped};
+use super::terminal_notes;
 
 /// Writes what policies would have done; nothing without any.
 pub(super) fn write(out: &mut String, report: &Report, look: Look) {
@@ -19,8 +20,16 @@ pub(super) fn write(out: &mut String, report: &Report, look: Look) {
     side_by_side(out, &report.policies, cohorts, look);
     for policy in &report.policies {
         limits(out, policy, cohorts, look);
+        terminal_notes::about_limits(out, policy, look);
         rules(out, policy, look);
+        outages(out, policy, cohorts, look);
         alarms_and_duplicates(out, policy);
+    }
+    let held = |policy: &Policy| !policy.limits.is_empty() && !policy.total.rules.is_empty();
+    if report.policies.iter().any(held) {
+        let note = "sustained/s: what of an attack gets through in the long run, bursts left out; keys to \
+defeat: with how many all of it gets through.";
+        let _ = write!(out, "\n{}", wrapped(note, look.width, 0));
     }
     let _ = writeln!(out);
     for verdict in &report.verdicts {
@@ -133,18 +142,57 @@ fn rules(out: &mut String, policy: &Policy, look: Look) {
     if policy.total.rules.is_empty() {
         return;
     }
-    let mut table = look.table(&["attack rule", "requests", "refused", "share", "admitted/s"]);
+    let header = [
+        "attack rule",
+        "requests",
+        "refused",
+        "share",
+        "admitted/s",
+        "sustained/s",
+        "keys to defeat",
+    ];
+    let mut table = look.table(&header);
     for (name, rule) in &policy.total.rules {
-        let admitted = rule.admitted_per_s.map_or_else(String::new, |rate| {
-            format!("{}.{}", grouped(rate.0 / 1000), rate.0 % 1000 / 100)
-        });
         table.add_row([
             name.clone(),
             grouped(rule.requests),
             range(&rule.refused),
             percent_range(&rule.refused, rule.requests),
-            admitted,
+            terminal_notes::per_second(rule.admitted_per_s),
+            terminal_notes::per_second(rule.sustained_per_s),
+            terminal_notes::keys_to_defeat(rule, policy),
         ]);
+    }
+    let _ = writeln!(out, "\n{table}");
+    for (name, rule) in &policy.total.rules {
+        if let Some(line) = terminal_notes::about_rule(name, rule) {
+            out.push_str(&wrapped(&line, look.width, 4));
+        }
+    }
+}
+
+/// What becomes of those who come while a store is away.
+fn outages(out: &mut String, policy: &Policy, cohorts: bool, look: Look) {
+    if policy.outages.is_empty() {
+        return;
+    }
+    let mut header = vec!["outage", "requests in it", "refused", "admitted", "admitted/s"];
+    if cohorts {
+        header.push("customers refused");
+    }
+    let mut table = look.table(&header);
+    for outage in &policy.outages {
+        let mut row = vec![
+            outage.name.clone(),
+            grouped(outage.refused + outage.admitted),
+            grouped(outage.refused),
+            grouped(outage.admitted),
+            terminal_notes::per_second(outage.admitted_per_s),
+        ];
+        if cohorts {
+            row.push(outage.cohorts.get("customer").map_or_else(String::new, people));
+        }
+        table.add_row(row);
     }
     let _ = writeln!(out, "\n{table}");
 }

@@ -58,8 +58,8 @@ pub(super) enum Warning<'a> {
     RouteUnused { route: &'a str },
     /// Texts that should be phone numbers aren't.
     NoPhone { key: &'a str, count: u64, of: u64 },
-    /// What refused clients would have done next isn't known.
-    OpenLoop,
+    /// What refused clients would have done next isn't known, but for those that the site describes.
+    OpenLoop { described: bool },
     /// Stamps are too coarse to decide by.
     Arrangements { step_us: i64 },
     /// A limit's requests lack its key.
@@ -81,8 +81,16 @@ pub(super) enum Warning<'a> {
     WafKeys { policy: &'a str, limit: &'a str, keys: u64 },
     /// Whether nginx frees idle keys matters.
     Reclaim { policy: &'a str, limit: &'a str, count: u64 },
-    /// Which instance got a request isn't taken from the log.
-    Balance { tier: &'a str },
+    /// Nothing tells which instance got a request.
+    Balance { tier: &'a str, count: u64, of: u64 },
+    /// The log has more instances than the tier.
+    MoreInstances { tier: &'a str, seen: u64, instances: u64 },
+    /// Each file is taken for an instance.
+    InstancesAreFiles { tier: &'a str, files: u64 },
+    /// An outage that can change nothing: none of the policy's limits is in its store.
+    OutageElsewhere { outage: &'a str, store: &'a str, policy: &'a str },
+    /// An outage outside the period of the log.
+    OutageOutside { outage: &'a str },
 }
 
 impl Warning<'_> {
@@ -106,7 +114,7 @@ impl Warning<'_> {
             Self::GoesOn { .. } => "SC116",
             Self::NoHeader { .. } | Self::NoColumn { .. } => "SC115",
             Self::NoPhone { .. } => "SC117",
-            Self::OpenLoop => "SC118",
+            Self::OpenLoop { .. } => "SC118",
             Self::Arrangements { .. } => "SC119",
             Self::LimitKeyMissing { .. } => "SC120",
             Self::RefusedBefore { .. } => REFUSED_BEFORE,
@@ -115,6 +123,9 @@ impl Warning<'_> {
             Self::WafKeys { .. } => "SC124",
             Self::Reclaim { .. } => "SC125",
             Self::Balance { .. } => "SC126",
+            Self::MoreInstances { .. } => "SC127",
+            Self::InstancesAreFiles { .. } => "SC128",
+            Self::OutageElsewhere { .. } | Self::OutageOutside { .. } => "SC129",
         }
     }
 
@@ -253,9 +264,10 @@ impl Warning<'_> {
                 percent(*count, *of),
                 if *count == 1 { "has" } else { "have" }
             ),
-            Self::OpenLoop => write!(
+            Self::OpenLoop { described } => write!(
                 f,
-                "an open loop: what refused clients would have done next (tried again, given up) no log can show, so all go on as they did"
+                "an open loop{}: what refused clients would have done next (tried again, given up) no log can show, so all go on as they did",
+                if *described { " but for the clients that the site describes" } else { "" }
             ),
             Self::Arrangements { step_us } => write!(
                 f,
@@ -292,10 +304,37 @@ impl Warning<'_> {
                 "{policy}: \u{201c}{limit}\u{201d} decides {} otherwise if the server is not busy enough to free idle keys (reclaim = \"none\")",
                 plural(*count, "request", "requests")
             ),
-            Self::Balance { tier } => write!(
+            deployed => deployed.write_deployment(f),
+        }
+    }
+
+    /// Those about where limits stand.
+    fn write_deployment(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Balance { tier, count, of } => write!(
                 f,
-                "the tier {tier}: which instance got a request is not taken from the log by this version; requests are spread in turn"
+                "the tier {tier}: nothing tells which instance got {} of {}; they are spread in turn",
+                if count == of { "any".to_owned() } else { grouped(*count) },
+                plural(*of, "request", "requests")
             ),
+            Self::MoreInstances { tier, seen, instances } => write!(
+                f,
+                "the tier {tier}: the log has {}, the site {}; all that were seen count for themselves",
+                plural(*seen, "instance", "instances"),
+                grouped(*instances)
+            ),
+            Self::InstancesAreFiles { tier, files } => write!(
+                f,
+                "the tier {tier}: no line names an instance, so each of {} is taken for one's",
+                plural(*files, "file", "files")
+            ),
+            Self::OutageElsewhere { outage, store, policy } => write!(
+                f,
+                "the outage {outage}: no limit of {policy} is in the store {store}, so its figures are those of any other time"
+            ),
+            Self::OutageOutside { outage } => {
+                write!(f, "the outage {outage} is outside the log: no request came while it lasted")
+            }
             _ => Ok(()),
         }
     }

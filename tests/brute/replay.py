@@ -186,13 +186,14 @@ class Nginx:
 class FixedWindow:
     def __init__(self, spec):
         self.limit, self.window, self.anchor = spec["limit"], spec["window"], spec["anchor"]
-        self.closed = spec.get("boundary") == "closed"
+        self.boundary = spec.get("boundary")
         self.state = {}  # key -> (window, weights charged in it)
 
     def current(self, key, t):
         window, weights = self.state.get(key, (None, []))
         if self.anchor == "first-request":
-            inside = window is not None and (t - window < self.window or (self.closed and t - window == self.window))
+            at_end = self.boundary == "closed" or self.boundary == "until-full" and sum(weights) < self.limit
+            inside = window is not None and (t - window < self.window or (at_end and t - window == self.window))
             return (window, weights) if inside else (t, [])
         if self.anchor == "clock":
             now = t // self.window
@@ -229,22 +230,30 @@ class SlidingCounter:
     def __init__(self, spec):
         self.limit, self.window = spec["limit"], spec["window"]
         self.floored, self.stepped = spec["estimate"] == "floored", spec["anchor"] == "stepped"
+        exactly = self.floored and self.stepped
+        # HAProxy's windows begin at even milliseconds; those of `limits` on Redis end by Redis' expiry
+        self.haproxy, self.redis = exactly and spec["count_refused"], exactly and not spec["count_refused"]
         self.state = {}  # key -> (start of the current window, previous count, current count)
 
+    def even(self, t):
+        return t // 2000 * 2000 if self.haproxy else t
+
     def current(self, key, t):
-        aligned = t if self.stepped else t // self.window * self.window
+        aligned = self.even(t) if self.stepped else t // self.window * self.window
         start, previous, current = self.state.get(key, (aligned, 0, 0))
+        if self.redis and t - start in (self.window, 2 * self.window):
+            return start, previous, current
         # Reading: idle is counted from the start of the current window (as HAProxy and `limits` do),
         # so windows step on by one W or start anew.
         if t - start >= 2 * self.window:
             return aligned, 0, 0
         if t - start >= self.window:
-            return start + self.window, current, 0
+            return self.even(start + self.window), current, 0
         return start, previous, current
 
     def ask(self, key, t, weight):
         start, previous, current = self.current(key, t)
-        left = self.window - (t - start)
+        left = max(0, self.window - (t - start))
         if self.floored:
             admitted = previous * left // self.window + current + weight <= self.limit
         else:
@@ -435,7 +444,7 @@ COUNTING = {"limit": whole(0), "count_refused": boolean}
 OWN = {
     "nginx": {"rate": nginx_rate, "burst": whole(0), "delay": nginx_delay, "reclaim": one_of("busy", "none")},
     "fixed-window": COUNTING | {"window": window, "anchor": one_of("clock", "first-request", "calendar"),
-                                "timezone": one_of("UTC"), "boundary": one_of("open", "closed")},
+                                "timezone": one_of("UTC"), "boundary": one_of("open", "closed", "until-full")},
     "sliding-log": COUNTING | {"window": duration, "boundary": one_of("open", "closed")},
     "sliding-counter": COUNTING | {"window": duration, "anchor": one_of("clock", "stepped"), "timezone": one_of("UTC"),
                                    "estimate": one_of("interpolated", "floored")},

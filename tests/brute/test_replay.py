@@ -89,9 +89,12 @@ class Nginx(unittest.TestCase):
 
 class Windows(unittest.TestCase):
     def test_first_request_window_ends_after_or_at_its_length(self):
-        for boundary, found in (("closed", "prp"), ("open", "ppr")):
+        for boundary, found in (("closed", "prp"), ("open", "ppr"), ("until-full", "ppr")):
             policy = limit("fixed-window", f'anchor = "first-request"\nboundary = "{boundary}"\nlimit = 1\nwindow = "10s"')
             self.assertEqual(decide(policy, 5 * S, 15 * S, 15 * S + 1)[0], found)
+        # the second is the last that the old window has room for; the third finds it full and opens another
+        policy = limit("fixed-window", 'anchor = "first-request"\nboundary = "until-full"\nlimit = 2\nwindow = "10s"')
+        self.assertEqual(decide(policy, 5 * S, 15 * S, 15 * S, 15 * S, 15 * S)[0], "ppppr")
 
     def test_clock_and_calendar_windows_begin_at_their_instant(self):
         clock = limit("fixed-window", 'anchor = "clock"\nlimit = 1\nwindow = "10s"')
@@ -131,6 +134,17 @@ class Windows(unittest.TestCase):
         self.assertEqual(decide(policy, 5 * S, 5 * S, 25 * S, 25 * S, 34 * S)[0], "ppppr")
         # a hit at exactly the end of a window belongs to the next one
         self.assertEqual(decide(policy, 5 * S, 15 * S, 24 * S, 24 * S)[0], "pppr")
+        # HAProxy's windows begin at even milliseconds: from 4 ms on, not from 5
+        self.assertEqual(decide(policy, 5_000, 5_000, 10_004_000)[0], "ppr")
+        self.assertEqual(decide(policy, 5_000, 5_000, 10_005_000)[0], "ppp")
+
+    def test_windows_of_limits_on_redis_keep_their_last_instant(self):
+        policy = limit("sliding-counter", 'estimate = "floored"\nanchor = "stepped"\nlimit = 2\nwindow = "10s"\n'
+                       "count_refused = false")
+        self.assertEqual(decide(policy, 5 * S, 5 * S, 15 * S)[0], "ppr")
+        self.assertEqual(decide(policy, 5 * S, 5 * S, 15 * S + 1)[0], "ppp")
+        self.assertEqual(decide(policy, 5 * S, 5 * S, 25 * S)[0], "ppr")
+        self.assertEqual(decide(policy, 5 * S, 5 * S, 25 * S + 1)[0], "ppp")
 
 
 class Buckets(unittest.TestCase):

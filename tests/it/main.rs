@@ -8,6 +8,7 @@ mod corpus;
 #[path = "../fidelity/mod.rs"]
 mod fidelity;
 mod first_contact;
+mod folder;
 mod format_cases;
 mod hostile;
 mod manifest;
@@ -18,3 +19,4 @@ mod same_report;
 mod sample_log;
 mod second_replay;
 mod support;
+mod what_if;

@@ -1,12 +1,12 @@
-//! What the tests share: running the program, temporary folders, shared data.
+//! What the tests share: running the program, shared data.
 
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
+
+pub(crate) use crate::folder::Folder;
 
 /// The root of the project.
 pub(crate) fn root() -> &'static Path {
@@ -46,38 +46,6 @@ pub(crate) fn report(arguments: &[&str]) -> Value {
 pub(crate) fn without_input(mut report: Value) -> Value {
     report.as_object_mut().unwrap().remove("input");
     report
-}
-
-/// A folder that is removed at the end.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path =
-            std::env::temp_dir().join(format!("shadowcap-it-{}-{number}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn path(&self) -> String {
-        self.0.to_string_lossy().into_owned()
-    }
-
-    /// Writes a file, folders too, and gives its path.
-    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, content).unwrap();
-        path.to_string_lossy().into_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 /// The folder of shared test data; `None`, with a line saying so, where it is absent. With `shared` in

@@ -7,7 +7,7 @@ use crate::limiter::Limiter;
 use crate::policy::Policy;
 use crate::replay::arrangement::Arrangement;
 use crate::replay::observer::{Asked, Observer};
-use crate::replay::prepare::Prepared;
+use crate::replay::prepare::{Memo, Prepared};
 use crate::replay::reference;
 use crate::replay::run::Scene;
 use crate::replay::synced::{Kind, Synced, Word, Words};
@@ -69,7 +69,7 @@ pub fn calibrate(
 ) -> Option<Calibration> {
     let traffic = scene.traffic;
     let selector = scene.selector(AlreadyRefused::NoneMatch);
-    let prepared = Prepared::new(policy, scene.site, traffic, &selector);
+    let prepared = Prepared::new(policy, scene.site, traffic, &selector, &mut Memo::default());
     let log = Log::new(&prepared, traffic);
     let mut free = Free { verdicts: vec![None; traffic.len()] };
     let arrangement = Arrangement::ranked(traffic, |event| log.rank(event));

@@ -61,6 +61,8 @@ pub enum Role {
     Forwarded,
     /// What a limiter decided.
     Limited,
+    /// Which instance got the request.
+    Instance,
     /// Nothing that analysis needs.
     Extra,
 }
@@ -179,6 +181,16 @@ impl Layout {
     /// Whether a field tells who.
     pub fn has_client(&self) -> bool {
         self.has(|role| matches!(role, Role::Client | Role::Forwarded))
+    }
+
+    /// The field that tells which instance got the request: one of that name, a load balancer's target, or
+    /// nginx's `$upstream_addr`, whose last item is the one that answered.
+    pub fn instance(&self) -> Option<usize> {
+        let own = |field: &Field| field.role == Role::Instance;
+        let target = |field: &Field| field.kind == Kind::Endpoint && field.name == "target";
+        let upstream = |field: &Field| field.name == "upstream_addr";
+        let mut ways: [&dyn Fn(&Field) -> bool; 3] = [&own, &target, &upstream];
+        ways.iter_mut().find_map(|way| self.fields.iter().position(way))
     }
 
     /// The field of this name.

@@ -91,6 +91,9 @@ pub fn field_of(name: &str) -> Field {
     if lower == "logged" {
         return Field::new("logged", Role::Logged(0), Kind::Text);
     }
+    if lower == "instance" {
+        return Field::new("instance", Role::Instance, Kind::Text);
+    }
     if let Some((_, role)) = DURATIONS.iter().find(|(known, _)| *known == lower) {
         return Field::new("duration", *role, Kind::Decimal);
     }

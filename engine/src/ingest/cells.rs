@@ -89,6 +89,7 @@ pub(super) struct Context<'a> {
     pub(super) user: Option<Vec<u8>>,
     pub(super) phone: Option<Vec<u8>>,
     pub(super) route: Option<&'a str>,
+    pub(super) instance: Option<Cow<'a, [u8]>>,
     pub(super) file: &'a str,
     pub(super) line: u64,
 }
@@ -134,7 +135,7 @@ impl<'a> Context<'a> {
             owned(self.user.clone()),
             owned(self.phone.clone()),
             plain(self.route.map(str::as_bytes)),
-            Cell::Null,
+            self.instance.clone().map_or(Cell::Null, Cell::Text),
             self.text(record.limited),
             Cell::Bool(request.is_none()),
             plain(Some(self.file.as_bytes())),

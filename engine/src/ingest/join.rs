@@ -62,6 +62,7 @@ struct Remaps {
     addresses: Vec<Vec<u32>>,
     places: Option<Vec<Vec<u32>>>,
     keys: Vec<KeyRemap>,
+    instances: Vec<Vec<u32>>,
 }
 
 /// New numbers for a key's old ones.
@@ -95,6 +96,7 @@ pub(super) fn assemble(
             .then(|| summary.counts.tally.format(&summary.scanner, choice, &summary.name));
     }
     traffic.events = in_order(per_source, sources, projection.replay);
+    traffic.instances_are_sources = instances_by_source(&mut traffic, sources);
     for (spec, remap) in projection.column_keys().zip(remaps.keys) {
         if let Some(count) = remap.unnormalised {
             traffic.unnormalised.push((spec.name.clone(), count.into_inner()));
@@ -106,17 +108,20 @@ pub(super) fn assemble(
 fn dictionaries(workers: Vec<Worker<'_>>, projection: &Projection) -> (Remaps, Traffic) {
     let mut addresses = Vec::new();
     let mut templates = Vec::new();
+    let mut instances = Vec::new();
     let mut keys: Vec<Vec<Interner<Box<[u8]>>>> =
         projection.column_keys().map(|_| Vec::new()).collect();
     for worker in workers {
         addresses.push(worker.addresses);
         templates.push(worker.templates);
+        instances.push(worker.instances);
         for (list, interner) in keys.iter_mut().zip(worker.keys) {
             list.push(interner);
         }
     }
     let addresses = join(addresses);
     let templates = join(templates);
+    let instances = join(instances);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut traffic = Traffic { addresses: addresses.values, ..Traffic::default() };
     traffic.address_keys =
@@ -136,7 +141,9 @@ fn dictionaries(workers: Vec<Worker<'_>>, projection: &Projection) -> (Remaps, T
         let unnormalised = spec.normalise.is_some().then(AtomicU64::default);
         key_remaps.push(KeyRemap { numbers: joined.remaps, unnormalised });
     }
-    (Remaps { addresses: addresses.remaps, places, keys: key_remaps }, traffic)
+    traffic.instances = instances.values.iter().map(|name| text(name)).collect();
+    let instances = instances.remaps;
+    (Remaps { addresses: addresses.remaps, places, keys: key_remaps, instances }, traffic)
 }
 
 /// A key's texts made alike: those that become one share a number, those that can't be have none.
@@ -164,9 +171,10 @@ fn normalised(spec: &KeySpec, joined: Joined<Box<[u8]>>) -> Joined<Box<[u8]>> {
 
 /// The columns of one source in the joined numbers.
 fn renumber_events(events: &mut Events, runs: &[Run], remaps: &Remaps) {
-    let Events { addresses, places, keys, .. } = events;
+    let Events { addresses, places, keys, instances, .. } = events;
     rayon::scope(|scope| {
         scope.spawn(|_| renumber_column(addresses, runs, &remaps.addresses));
+        scope.spawn(|_| renumber_column(instances, runs, &remaps.instances));
         if let Some(remap) = &remaps.places {
             scope.spawn(|_| renumber_column(places, runs, remap));
         }
@@ -198,6 +206,30 @@ fn renumber_column(column: &mut [u32], runs: &[Run], remaps: &[Vec<u32>]) {
 
 fn renumber(remap: &[u32], id: u32) -> u32 {
     usize::try_from(id).ok().and_then(|id| remap.get(id)).copied().unwrap_or(NONE)
+}
+
+/// Where no line names an instance and there are several files, each file is taken for one's; whether it is
+/// so.
+fn instances_by_source(traffic: &mut Traffic, sources: &[SourceSummary]) -> bool {
+    let Events { instances, sources: numbers, .. } = &mut traffic.events;
+    let with_events: Vec<u32> = (0_u32..)
+        .zip(sources)
+        .filter(|(_, source)| source.counts.requests > 0)
+        .map(|(number, _)| number)
+        .collect();
+    let known = !traffic.instances.is_empty() || numbers.len() != instances.len();
+    if known || with_events.len() < 2 {
+        return false;
+    }
+    let number = |source: &u32| {
+        let at = with_events.binary_search(source).ok();
+        at.and_then(|at| u32::try_from(at).ok()).unwrap_or(NONE)
+    };
+    *instances = numbers.iter().map(number).collect();
+    let name = |number: &u32| usize::try_from(*number).ok().and_then(|at| sources.get(at));
+    let names = with_events.iter().filter_map(name).map(|source| source.name.clone());
+    traffic.instances = names.collect();
+    true
 }
 
 /// Arrivals before one that was read earlier.
@@ -262,6 +294,7 @@ fn append(all: &mut Events, more: Events) {
     add(&mut all.observed_conn, more.observed_conn);
     add(&mut all.sources, more.sources);
     add(&mut all.lines, more.lines);
+    add(&mut all.instances, more.instances);
     for (column, more) in all.keys.iter_mut().zip(more.keys) {
         add(column, more);
     }
@@ -296,6 +329,7 @@ fn sort_by_arrival(events: &mut Events) {
     pick(&mut events.observed_conn, order, Observed::Unknown);
     pick(&mut events.sources, order, NONE);
     pick(&mut events.lines, order, 0);
+    pick(&mut events.instances, order, NONE);
     for column in &mut events.keys {
         pick(column, order, NONE);
     }

@@ -5,6 +5,7 @@ pub mod client;
 mod conditions;
 pub mod error;
 mod extract;
+mod instance;
 mod join;
 pub mod load;
 mod open;

@@ -16,9 +16,13 @@ use crate::units::address::Address;
 
 use super::conditions::Conditions;
 use super::extract::{Extract, Extras};
+use super::instance::{instance_field, instance_of};
 use super::projection::{LIMIT_CONN_STATUS, Projection};
 use super::source::blocks::Cut;
 use super::summary::{Counts, EXAMPLE_BYTES};
+
+/// Longest name of an instance, bytes; a longer one is none.
+const LONGEST_INSTANCE: usize = 256;
 
 /// What one worker keeps from block to block: its dictionaries and its scratch space.
 pub(super) struct Worker<'p> {
@@ -31,6 +35,10 @@ pub(super) struct Worker<'p> {
     pub(super) templates: Interner<Box<[u8]>>,
     /// Values of each key that has a column.
     pub(super) keys: Vec<Interner<Box<[u8]>>>,
+    /// Instances that got requests.
+    pub(super) instances: Interner<Box<[u8]>>,
+    /// The field that names them, in the block at hand.
+    instance_field: Option<usize>,
     scratch: Vec<u8>,
     /// Requests that the next block will have, about.
     expected: usize,
@@ -55,6 +63,8 @@ impl<'p> Worker<'p> {
             addresses: AddressInterner::default(),
             templates: Interner::default(),
             keys: projection.column_keys().map(|_| Interner::default()).collect(),
+            instances: Interner::default(),
+            instance_field: None,
             scratch: Vec::new(),
             expected: 0,
             clients: Vec::new(),
@@ -65,6 +75,7 @@ impl<'p> Worker<'p> {
     pub(super) fn dictionary_bytes(&self) -> u64 {
         self.addresses.bytes()
             + self.templates.bytes()
+            + self.instances.bytes()
             + self.keys.iter().map(Interner::bytes).sum::<u64>()
     }
 
@@ -81,6 +92,7 @@ impl<'p> Worker<'p> {
                 (name, at)
             })
             .collect();
+        self.instance_field = instance_field(scanner.layout());
         for (line, ended) in scanner.records(block) {
             parsed.counts.lines += 1;
             let result = if !ended && cut == Cut::BrokenTail {
@@ -123,6 +135,9 @@ impl<'p> Worker<'p> {
             events.lines.reserve(expected);
         } else {
             events.path_hashes.reserve(expected);
+        }
+        if self.projection.instances {
+            events.instances.reserve(expected);
         }
     }
 
@@ -173,6 +188,11 @@ impl<'p> Worker<'p> {
             events.lines.push(u32::try_from(counts.lines).unwrap_or(u32::MAX));
         } else {
             events.path_hashes.push(extract.path_hash());
+        }
+        if self.projection.instances {
+            let instance = instance_of(self.instance_field, record, extras.values);
+            let text = instance.as_deref().filter(|text| text.len() <= LONGEST_INSTANCE);
+            events.instances.push(text.map_or(NONE, |text| self.instances.id(text)));
         }
         self.conditions.answer(&extract, self.projection, place, &mut events.conditions);
         let columns = self.keys.iter_mut().zip(&mut events.keys);

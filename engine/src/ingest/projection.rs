@@ -38,6 +38,9 @@ pub struct Projection {
     pub conditions: Vec<TextCondition>,
     /// Whether events are to be replayed, and have what that needs; their paths aren't told apart then.
     pub replay: bool,
+    /// Whether it is kept for a replay which instance got each request: from a field of its line, or its file
+    /// if no line of any names one and there are several files.
+    pub instances: bool,
 }
 
 impl Projection {
@@ -68,6 +71,7 @@ impl Projection {
         let keys = count(self.column_keys().count()).saturating_mul(4);
         let conditions = count(self.conditions.len().div_ceil(64)).saturating_mul(8);
         let rest = if self.replay { REPLAY_BYTES } else { 8 };
+        let rest = if self.instances { rest + 4 } else { rest };
         keys.saturating_add(conditions).saturating_add(COLUMN_BYTES + rest + ORDER_BYTES)
     }
 

@@ -16,6 +16,7 @@ use crate::format::skip::SkipReason;
 use super::cells::{Context, Row};
 use super::error::LoadError;
 use super::extract::{Extract, Extras};
+use super::instance::{instance_field, instance_of};
 use super::load::{LoadOptions, Watch, check_client_field};
 use super::open::{self, LogBlocks};
 use super::parse::read_line;
@@ -253,6 +254,7 @@ impl<S: RowSink> BlockJob<'_, S> {
             user: key("user"),
             phone: key("phone"),
             route: route.map(|route| route.name.as_str()),
+            instance: instance_of(instance_field(layout), record, values),
             file: &self.input.name,
             line,
         };

@@ -10,6 +10,40 @@ const YEARS_US: (i64, i64) = (946_684_800_000_000, 2_840_140_800_000_000);
 /// Days of the months of a year that is no leap year.
 const MONTH_DAYS: [i128; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
+/// A stretch of time in which neither the window nor the zone's offset changes. Kept with a key's state, so
+/// that the zone isn't asked about every request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Stretch {
+    /// The window: its number on the clock, or when it began, microseconds.
+    pub(super) window: i64,
+    /// Where the window would have begun had the offset always been this, microseconds.
+    pub(super) begin_us: i64,
+    /// From, microseconds.
+    from_us: i64,
+    /// Until, microseconds, not included.
+    until_us: i64,
+}
+
+impl Stretch {
+    /// The civil period around an instant.
+    pub(super) fn of_period(unit: CalendarUnit, zone: Zone, t_us: i64) -> Self {
+        let (begin_us, until_us) = zone.period_us(unit, t_us);
+        Self { window: begin_us, begin_us, from_us: begin_us, until_us }
+    }
+
+    /// Whether it covers an instant.
+    #[inline]
+    pub(super) fn covers(&self, t_us: i64) -> bool {
+        self.from_us <= t_us && t_us < self.until_us
+    }
+
+    /// Itself if it covers an instant, else another that does.
+    #[inline]
+    pub(super) fn at(self, t_us: i64, other: impl FnOnce() -> Self) -> Self {
+        if self.covers(t_us) { self } else { other() }
+    }
+}
+
 /// Windows of one length, multiples of it on a zone's clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ClockWindows {
@@ -23,6 +57,19 @@ impl ClockWindows {
     /// The number of the window an instant is in.
     pub(super) fn number(self, t_us: i64) -> i64 {
         self.local_us(t_us).div_euclid(self.length_us.max(1))
+    }
+
+    /// The stretch that begins at an instant.
+    #[inline]
+    pub(super) fn stretch(self, t_us: i64) -> Stretch {
+        let length_us = self.length_us.max(1);
+        let local_us = self.local_us(t_us);
+        let window = local_us.div_euclid(length_us);
+        let begin_us =
+            t_us.saturating_sub(local_us.saturating_sub(window.saturating_mul(length_us)));
+        let end_us = begin_us.saturating_add(length_us);
+        let until_us = self.zone.next_change_us(t_us, end_us).unwrap_or(end_us);
+        Stretch { window, begin_us, from_us: t_us, until_us }
     }
 
     /// How far into its window an instant is, microseconds.

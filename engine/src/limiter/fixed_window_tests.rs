@@ -47,6 +47,14 @@ fn a_window_from_the_first_request_ends_as_its_boundary_says() {
     open.charge(&mut state, 1_000, 1);
     assert_eq!(open.ready(&state, 1_050, 1), Ready::At(1_100));
     assert_eq!(closed.ready(&state, 1_050, 1), Ready::At(1_101));
+    // the second at 1,100 still finds room in the old window, the third finds it full
+    let until_full = first_request(2, Boundary::UntilFull);
+    let at = [1_000, 1_100, 1_100, 1_100, 1_100, 1_199, 1_200];
+    let expected = [true, true, true, true, false, false, true];
+    assert_eq!(admitted(&until_full, &at), expected);
+    assert_eq!(until_full.ready(&state, 1_050, 2), Ready::At(1_101));
+    open.charge(&mut state, 1_000, 1);
+    assert_eq!(until_full.ready(&state, 1_050, 2), Ready::At(1_100));
 }
 
 #[test]
@@ -100,5 +108,11 @@ fn bounds_in_ticks() {
     let closed = first_request(10, Boundary::Closed);
     assert_eq!(closed.bound(102, 1), Bound::AtMost(20));
     assert_eq!(closed.bound(103, 1), Bound::AtMost(29));
+    let until_full = first_request(10, Boundary::UntilFull);
+    for (ticks, most) in [(1, 19), (100, 19), (101, 29)] {
+        assert_eq!(until_full.bound(ticks, 1), Bound::AtMost(most), "{ticks}");
+    }
+    // a clock of another step never shows the end
+    assert_eq!(until_full.bound(7, 7), Bound::AtMost(10));
     assert_eq!(first_request(0, Boundary::Open).bound(500, 1), Bound::AtMost(0));
 }

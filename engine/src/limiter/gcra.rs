@@ -3,7 +3,7 @@
 //! <https://github.com/boinkor-net/governor/blob/master/governor/src/gcra.rs>, whose emission interval is
 //! truncated to whole nanoseconds and is at least one.
 
-use super::whole::{div_ceil, nearest_i64, nearest_u64, span_us};
+use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, span_us};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 use crate::units::rate::Rate;
 
@@ -34,7 +34,7 @@ impl Gcra {
     /// Time between requests at the sustained rate, nanoseconds, at least 1.
     pub fn emission_ns(&self) -> i128 {
         let period_ns = i128::from(self.rate.per_us) * US_NS;
-        period_ns.div_euclid(i128::from(self.rate.count.max(1))).max(1)
+        div_floor(period_ns, i128::from(self.rate.count)).max(1)
     }
 
     /// The first instant at which so much passes, nanoseconds.
@@ -69,6 +69,28 @@ impl Algorithm for Gcra {
         state.tat_ns = Some(from_ns.saturating_add(taken_ns));
     }
 
+    #[inline]
+    fn step(
+        &self,
+        state: &mut GcraState,
+        t_us: i64,
+        weight: u64,
+        _refusals_count: bool,
+    ) -> (Verdict, i128) {
+        let now_ns = i128::from(t_us) * US_NS;
+        let tat_ns = state.tat_ns.unwrap_or(now_ns);
+        let emission_ns = self.emission_ns();
+        let above = i128::from(weight) - i128::from(self.burst_total);
+        let earliest_ns = tat_ns.saturating_add(above.saturating_mul(emission_ns));
+        if weight > self.burst_total || now_ns < earliest_ns {
+            return (Verdict::Refuse, (tat_ns - now_ns).max(0));
+        }
+        let taken_ns = emission_ns.saturating_mul(i128::from(weight));
+        let next_ns = tat_ns.max(now_ns).saturating_add(taken_ns);
+        state.tat_ns = Some(next_ns);
+        (Verdict::Pass, next_ns - now_ns)
+    }
+
     fn shift(&self, state: &mut GcraState, by_us: i64) {
         if let Some(tat_ns) = &mut state.tat_ns {
             *tat_ns += i128::from(by_us) * US_NS;
@@ -84,12 +106,16 @@ impl Algorithm for Gcra {
     }
 
     fn level(&self, state: &GcraState, t_us: i64) -> Level {
-        let now_ns = i128::from(t_us) * US_NS;
-        let ahead_ns = (state.tat_ns.unwrap_or(now_ns) - now_ns).max(0);
+        let ahead_ns = self.fullness(state, t_us);
         Level {
-            used_milli: nearest_u64(ahead_ns.saturating_mul(1_000).div_euclid(self.emission_ns())),
+            used_milli: nearest_u64(div_floor(ahead_ns.saturating_mul(1_000), self.emission_ns())),
             of_milli: self.burst_total.saturating_mul(1_000),
         }
+    }
+
+    fn fullness(&self, state: &GcraState, t_us: i64) -> i128 {
+        let now_ns = i128::from(t_us) * US_NS;
+        (state.tat_ns.unwrap_or(now_ns) - now_ns).max(0)
     }
 
     fn bound(&self, horizon_us: i64, tick_us: i64) -> Bound {

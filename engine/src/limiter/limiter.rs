@@ -10,7 +10,7 @@ use super::sliding_counter::{SlidingCounter, SlidingCounterState};
 use super::sliding_log::{SlidingLog, SlidingLogState};
 use super::spacing::{Spacing, SpacingState};
 use super::token_bucket::{TokenBucket, TokenBucketState};
-use super::{Algorithm, Bound, Level, Ready, Verdict};
+use super::{Algorithm, Bound, Level, Ready, Verdict, Visitor};
 
 macro_rules! limiters {
     ($($variant:ident: $parameters:ty, $state:ty, $name:literal;)+) => {
@@ -30,6 +30,11 @@ macro_rules! limiters {
             /// The name that policies use.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name,)+ }
+            }
+
+            /// Does work with the algorithm that it holds.
+            pub fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
+                match self { $(Self::$variant(limiter) => visitor.visit(limiter),)+ }
             }
 
             /// Names of all algorithms.
@@ -77,6 +82,13 @@ macro_rules! limiters {
                 match (self, state) {
                     $((Self::$variant(limiter), State::$variant(state)) => limiter.shift(state, by_us),)+
                     _ => {}
+                }
+            }
+
+            fn forgetting_matters(&self, state: &State, t_us: i64) -> bool {
+                match (self, state) {
+                    $((Self::$variant(limiter), State::$variant(state)) => limiter.forgetting_matters(state, t_us),)+
+                    _ => false,
                 }
             }
 

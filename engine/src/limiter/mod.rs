@@ -9,6 +9,7 @@ pub mod fixed_window;
 pub mod gcra;
 #[expect(clippy::module_inception, reason = "any limiter is what the room is named after")]
 mod limiter;
+mod long_run;
 pub mod nginx;
 pub mod sliding_counter;
 pub mod sliding_log;
@@ -61,6 +62,17 @@ pub struct Level {
     pub of_milli: u64,
 }
 
+/// Work to be done with an algorithm, whichever a [`Limiter`] holds: written once, compiled for each.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn visit<A: Algorithm + Sync>(self, algorithm: &A) -> Self::Output
+    where
+        A::State: Send;
+}
+
 /// The most requests (by weight) that one key is ever admitted in an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
@@ -77,6 +89,9 @@ pub enum Boundary {
     Open,
     /// What is exactly a window old is still inside.
     Closed,
+    /// What is exactly a window old is still inside unless the window is full: of fixed windows alone
+    /// (BullMQ).
+    UntilFull,
 }
 
 /// An algorithm with its parameters: three pure functions of a key's state, and what follows of them.
@@ -110,6 +125,41 @@ pub trait Algorithm {
     /// How full the state is at an instant, before any request of that instant.
     fn level(&self, state: &Self::State, t_us: i64) -> Level;
 
+    /// What [`Level::used_milli`] is worked out from, undivided: a fuller state never has less. Whoever
+    /// looks for the fullest needs the level itself of few states only.
+    fn fullness(&self, state: &Self::State, t_us: i64) -> i128 {
+        i128::from(self.level(state, t_us).used_milli)
+    }
+
+    /// Asks, accounts for the request (a refusal only if `refusals_count`), and tells
+    /// [`Self::fullness`] after: as one by one, but what these have in common is worked out once.
+    fn step(
+        &self,
+        state: &mut Self::State,
+        t_us: i64,
+        weight: u64,
+        refusals_count: bool,
+    ) -> (Verdict, i128) {
+        let verdict = self.ask(state, t_us, weight);
+        if verdict.admits() {
+            self.charge(state, t_us, weight);
+        } else if refusals_count {
+            self.charge_refused(state, t_us, weight);
+        }
+        (verdict, self.fullness(state, t_us))
+    }
+
+    /// Whether a state that was idle for long could be forgotten by now, and what the next request finds
+    /// would then be another: only where other keys' arrivals free idle ones.
+    fn forgetting_matters(&self, _state: &Self::State, _t_us: i64) -> bool {
+        false
+    }
+
+    /// Makes a state as good as fresh, keeping its memory for the next key.
+    fn reset(&self, state: &mut Self::State) {
+        *state = self.fresh();
+    }
+
     /// The most weight that a key is admitted in any interval `(a, a + horizon]`, for a clock of
     /// `tick_us`; `horizon_us` is a whole number of ticks, at least one. Every request weighs at least
     /// 1. Under `spacing`, whose weights take slots but no time, starts are counted.
@@ -126,4 +176,4 @@ pub trait Algorithm {
 }
 
 #[cfg(test)]
-mod properties;
+pub(crate) mod properties;

@@ -5,7 +5,7 @@
 
 mod bounds;
 mod monotone;
-mod subjects;
+pub(crate) mod subjects;
 
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ use crate::units::rate::Rate;
 use subjects::{Subject, any_subject, any_traffic};
 
 /// Midnight of a day in 2026, UTC: where generated traffic begins, microseconds since the epoch.
-const START_US: i64 = 1_795_392_000_000_000;
+pub(crate) const START_US: i64 = 1_795_392_000_000_000;
 
 /// One request of generated traffic, in terms of the limiter's own window and tick.
 #[derive(Debug, Clone, Copy)]

@@ -3,10 +3,11 @@
 //! <https://blog.cloudflare.com/counting-things-a-lot-of-different-things/>,
 //! <https://github.com/haproxy/haproxy/blob/master/src/freq_ctr.c> (`update_freq_ctr_period_slow`,
 //! `freq_ctr_total`), <https://github.com/upstash/ratelimit-js/blob/main/src/lua-scripts/single.ts>.
-//! HAProxy is floored, stepped and counts what it refuses.
+//! HAProxy is floored, stepped and counts what it refuses; `limits` on Redis is floored, stepped and counts
+//! what it admits. What the two do at the very ends of windows is theirs alone.
 
-use super::clock::ClockWindows;
-use super::whole::{div_ceil, nearest_i64, nearest_u64, since, span_us};
+use super::clock::{ClockWindows, Stretch};
+use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, since, span_us};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 use crate::units::zone::Zone;
 
@@ -43,7 +44,13 @@ pub enum Anchor {
     /// Multiples of the length since the epoch, shifted by the zone's offset.
     Clock(Zone),
     /// At a key's first request, on by whole windows, anew when a request comes two windows or more
-    /// after the current one began. Refused requests step it on as well.
+    /// after the current one began. Refused requests step it on as well, unless they don't count and weigh
+    /// more than the limit: they would never pass.
+    ///
+    /// HAProxy keeps a lock in the lowest bit of the millisecond at which a window began: all begin at
+    /// even ones. In `limits` on Redis a window ends by Redis' expiry, after the instant a whole window
+    /// after it began; a key of which nothing was heard since then still has its last window at exactly
+    /// twice that age, and is forgotten after.
     Stepped,
 }
 
@@ -57,58 +64,142 @@ pub struct SlidingCounterState {
     pub current: u64,
     /// Weight counted in the one before.
     pub previous: u64,
+    /// Where a clock cuts the current window.
+    stretch: Stretch,
 }
 
 /// The two counters as they stand at an instant.
 #[derive(Debug, Clone, Copy)]
 struct Now {
     state: SlidingCounterState,
-    /// Time into the current window, microseconds.
+    /// Time since the current window began, microseconds.
     into_us: i128,
+    /// The first instant after the current window, counted likewise, microseconds.
+    end_us: i128,
 }
 
+/// HAProxy's windows begin at multiples of this, microseconds.
+const HAPROXY_STEP_US: i64 = 2_000;
+
 impl SlidingCounter {
+    #[inline]
     fn length_us(&self) -> i128 {
         i128::from(self.window_us.max(1))
     }
 
-    fn at(&self, state: &SlidingCounterState, t_us: i64) -> Now {
-        let (here, into_us, steps) = match self.anchor {
+    /// Whether it is HAProxy's.
+    fn is_haproxy(&self) -> bool {
+        self.is_floored_and_stepped() && self.count_refused
+    }
+
+    /// Whether windows end by Redis' expiry, which leaves them their last instant.
+    fn expires(&self) -> bool {
+        self.is_floored_and_stepped() && !self.count_refused
+    }
+
+    fn is_floored_and_stepped(&self) -> bool {
+        self.estimate == Estimate::Floored && self.anchor == Anchor::Stepped
+    }
+
+    /// Where a window begins that is opened, or stepped on to, at an instant.
+    fn begin_us(&self, t_us: i64) -> i64 {
+        if self.is_haproxy() { t_us.saturating_sub(t_us.rem_euclid(HAPROXY_STEP_US)) } else { t_us }
+    }
+
+    /// Where a clock cuts the window around an instant; `None` where none does.
+    fn stretch(&self, t_us: i64) -> Option<Stretch> {
+        match self.anchor {
             Anchor::Clock(zone) => {
-                let windows = ClockWindows { length_us: self.window_us, zone };
-                let here = windows.number(t_us);
-                let steps = state.window.map_or(2, |known| here.saturating_sub(known));
-                (here, i128::from(windows.into_us(t_us)), i128::from(steps))
+                Some(ClockWindows { length_us: self.window_us, zone }.stretch(t_us))
             }
-            Anchor::Stepped => {
-                let begin_us = state.window.unwrap_or(t_us);
-                let age_us = since(begin_us, t_us);
-                match age_us.div_euclid(self.length_us()) {
-                    0 => (begin_us, age_us, 0),
-                    1 => (begin_us.saturating_add(self.window_us), age_us - self.length_us(), 1),
-                    steps => (t_us, 0, steps),
-                }
+            Anchor::Stepped => None,
+        }
+    }
+
+    /// The counters at an instant, given how a clock cuts the window there.
+    #[inline]
+    fn with(&self, state: &SlidingCounterState, stretch: Stretch, t_us: i64) -> Now {
+        let (here, into_us, steps, end_us) = match self.anchor {
+            Anchor::Clock(_) => {
+                let steps = state.window.map_or(2, |known| stretch.window.saturating_sub(known));
+                let into_us = since(stretch.begin_us, t_us);
+                (stretch.window, into_us, i128::from(steps), self.length_us())
             }
+            Anchor::Stepped => self.stepped_at(state, t_us),
         };
         let (current, previous) = match steps {
             0 => (state.current, state.previous),
             1 => (0, state.current),
             _ => (0, 0),
         };
-        Now { state: SlidingCounterState { window: Some(here), current, previous }, into_us }
+        let state = SlidingCounterState { window: Some(here), current, previous, stretch };
+        Now { state, into_us, end_us }
     }
 
-    /// Whether so much passes `into_us` into a window with these counters.
-    fn fits(&self, counters: &SlidingCounterState, into_us: i128, weight: u64) -> bool {
-        let room = i128::from(self.limit) - i128::from(counters.current) - i128::from(weight);
-        let fading = i128::from(counters.previous).saturating_mul(self.length_us() - into_us);
-        match self.estimate {
-            Estimate::Interpolated => fading <= room.saturating_mul(self.length_us()),
-            Estimate::Floored => fading.div_euclid(self.length_us()) <= room,
+    fn at(&self, state: &SlidingCounterState, t_us: i64) -> Now {
+        let other = || self.stretch(t_us).unwrap_or_default();
+        self.with(state, state.stretch.at(t_us, other), t_us)
+    }
+
+    /// Keeps with the state how a clock cuts the window around an instant.
+    #[inline]
+    fn cut(&self, state: &mut SlidingCounterState, t_us: i64) {
+        if !state.stretch.covers(t_us)
+            && let Some(stretch) = self.stretch(t_us)
+        {
+            state.stretch = stretch;
         }
     }
 
-    /// The least time into a window at which so much passes, if it does before the window ends.
+    /// When the current window began, the time since then, how many windows were stepped on, and when it
+    /// ends.
+    fn stepped_at(&self, state: &SlidingCounterState, t_us: i64) -> (i64, i128, i128, i128) {
+        let length_us = self.length_us();
+        let last = i128::from(self.expires());
+        let Some(begin_us) = state.window else {
+            let begin_us = self.begin_us(t_us);
+            return (begin_us, since(begin_us, t_us), 2, length_us + last);
+        };
+        let age_us = since(begin_us, t_us);
+        let still = self.expires() && (age_us == length_us || age_us == 2 * length_us);
+        // whether it is one, none or more needs no division
+        let steps = match age_us {
+            _ if still || age_us < length_us => 0,
+            _ if age_us < 2 * length_us => 1,
+            _ => 2,
+        };
+        match steps {
+            0 if age_us > length_us => (begin_us, age_us, 0, age_us + 1),
+            0 => (begin_us, age_us, 0, length_us + last),
+            1 => {
+                let next_us = self.begin_us(begin_us.saturating_add(self.window_us));
+                let end_us = i128::from(begin_us) + 2 * length_us - i128::from(next_us);
+                (next_us, since(next_us, t_us), 1, end_us)
+            }
+            steps => {
+                let begin_us = self.begin_us(t_us);
+                (begin_us, since(begin_us, t_us), steps, length_us + last)
+            }
+        }
+    }
+
+    /// What is left of the last window, in requests times window lengths.
+    fn fading(&self, counters: &SlidingCounterState, into_us: i128) -> i128 {
+        i128::from(counters.previous).saturating_mul((self.length_us() - into_us).max(0))
+    }
+
+    /// Whether so much passes `into_us` into a window with these counters.
+    #[inline]
+    fn fits(&self, counters: &SlidingCounterState, into_us: i128, weight: u64) -> bool {
+        let room = i128::from(self.limit) - i128::from(counters.current) - i128::from(weight);
+        let fading = self.fading(counters, into_us);
+        match self.estimate {
+            Estimate::Interpolated => fading <= room.saturating_mul(self.length_us()),
+            Estimate::Floored => fading < room.saturating_add(1).saturating_mul(self.length_us()),
+        }
+    }
+
+    /// The least time into a window, if there is one, at which so much passes.
     fn fits_from_us(&self, counters: &SlidingCounterState, weight: u64) -> Option<i128> {
         let room = i128::from(self.limit) - i128::from(counters.current) - i128::from(weight);
         if room < 0 {
@@ -123,27 +214,37 @@ impl SlidingCounter {
                 length - ((room + 1).saturating_mul(length) - 1).div_euclid(previous)
             }
         };
-        Some(from_us.max(0)).filter(|from_us| *from_us < length)
+        Some(from_us.max(0))
     }
 
-    /// When so much passes if windows follow each other from `t_us` on, microseconds.
+    /// When so much passes if nothing else comes from `t_us` on, microseconds.
     fn fits_at_us(&self, now: &Now, t_us: i64, weight: u64) -> i64 {
         let begin_us = i128::from(t_us) - now.into_us;
-        let next = SlidingCounterState {
-            previous: now.state.current,
-            current: 0,
-            window: now.state.window,
-        };
-        let at_us = if let Some(from_us) = self.fits_from_us(&now.state, weight) {
-            begin_us + from_us
-        } else if let Some(from_us) = self.fits_from_us(&next, weight) {
-            begin_us + self.length_us() + from_us
-        } else {
-            begin_us + 2 * self.length_us()
-        };
-        nearest_i64(at_us).max(t_us)
+        let end_us = begin_us + now.end_us;
+        let here = self.fits_from_us(&now.state, weight).map(|from_us| begin_us + from_us);
+        if let Some(at_us) = here.filter(|at_us| *at_us < end_us) {
+            return nearest_i64(at_us).max(t_us);
+        }
+        let last = i128::from(self.expires());
+        if now.state.current == 0 {
+            return nearest_i64(end_us + last).max(t_us);
+        }
+        let next = SlidingCounterState { previous: now.state.current, current: 0, ..now.state };
+        let next_us = i128::from(self.begin_us(nearest_i64(begin_us + self.length_us())));
+        let forgotten_us = begin_us + 2 * self.length_us() + last;
+        let there = self.fits_from_us(&next, weight).map(|from_us| (next_us + from_us).max(end_us));
+        let at_us = there.filter(|at_us| *at_us < begin_us + 2 * self.length_us());
+        nearest_i64(at_us.unwrap_or(forgotten_us)).max(t_us)
     }
 
+    /// What is used, undivided.
+    #[inline]
+    fn used(&self, counters: &SlidingCounterState, into_us: i128) -> i128 {
+        let current = i128::from(counters.current).saturating_mul(self.length_us());
+        self.fading(counters, into_us).saturating_add(current)
+    }
+
+    #[inline]
     fn count(&self, state: &mut SlidingCounterState, t_us: i64, weight: u64) {
         *state = self.at(state, t_us).state;
         state.current = state.current.saturating_add(weight);
@@ -167,7 +268,39 @@ impl Algorithm for SlidingCounter {
     }
 
     fn charge_refused(&self, state: &mut SlidingCounterState, t_us: i64, weight: u64) {
-        self.count(state, t_us, if self.count_refused { weight } else { 0 });
+        if self.count_refused {
+            self.count(state, t_us, weight);
+        } else if weight <= self.limit {
+            // what could pass some time steps windows on; `limits` refuses the rest without a look
+            self.count(state, t_us, 0);
+        }
+    }
+
+    #[inline]
+    fn step(
+        &self,
+        state: &mut SlidingCounterState,
+        t_us: i64,
+        weight: u64,
+        refusals_count: bool,
+    ) -> (Verdict, i128) {
+        self.cut(state, t_us);
+        let Now { state: mut now, into_us, .. } = self.with(state, state.stretch, t_us);
+        let admits = self.fits(&now, into_us, weight);
+        if admits || (refusals_count && self.count_refused) {
+            now.current = now.current.saturating_add(weight);
+        }
+        if admits || refusals_count && (self.count_refused || weight <= self.limit) {
+            state.window = now.window;
+            state.current = now.current;
+            state.previous = now.previous;
+        }
+        let verdict = if admits { Verdict::Pass } else { Verdict::Refuse };
+        // its window may have ended before it began, if it is shorter than the step
+        let stepped_on = self.is_haproxy() && self.window_us < 2 * HAPROXY_STEP_US;
+        let fullness =
+            if stepped_on { self.fullness(state, t_us) } else { self.used(&now, into_us) };
+        (verdict, fullness)
     }
 
     fn shift(&self, state: &mut SlidingCounterState, by_us: i64) {
@@ -198,16 +331,21 @@ impl Algorithm for SlidingCounter {
     }
 
     fn level(&self, state: &SlidingCounterState, t_us: i64) -> Level {
-        let Now { state: now, into_us } = self.at(state, t_us);
-        let fading = i128::from(now.previous).saturating_mul(self.length_us() - into_us);
+        let Now { state: now, into_us, .. } = self.at(state, t_us);
+        let fading = self.fading(&now, into_us);
         let previous_milli = match self.estimate {
-            Estimate::Interpolated => fading.saturating_mul(1_000).div_euclid(self.length_us()),
-            Estimate::Floored => fading.div_euclid(self.length_us()).saturating_mul(1_000),
+            Estimate::Interpolated => div_floor(fading.saturating_mul(1_000), self.length_us()),
+            Estimate::Floored => div_floor(fading, self.length_us()).saturating_mul(1_000),
         };
         Level {
             used_milli: nearest_u64(previous_milli + i128::from(now.current) * 1_000),
             of_milli: self.limit.saturating_mul(1_000),
         }
+    }
+
+    fn fullness(&self, state: &SlidingCounterState, t_us: i64) -> i128 {
+        let Now { state: now, into_us, .. } = self.at(state, t_us);
+        self.used(&now, into_us)
     }
 
     /// That of two plain counters: no window admits more than the limit.
@@ -216,99 +354,25 @@ impl Algorithm for SlidingCounter {
             Anchor::Clock(zone) => {
                 ClockWindows { length_us: self.window_us, zone }.most_met(horizon_us, tick_us)
             }
-            Anchor::Stepped => div_ceil(span_us(horizon_us, tick_us), self.length_us()) + 1,
+            Anchor::Stepped => {
+                // the least that windows begin apart, and the most that one lasts
+                let apart_us = i128::from(self.begin_us(self.window_us.max(1)));
+                let lasts_us = 2 * self.length_us() - apart_us;
+                if apart_us == 0 {
+                    return Bound::Unbounded;
+                }
+                div_ceil(span_us(horizon_us, tick_us) + lasts_us - apart_us, apart_us) + 1
+            }
         };
         Bound::AtMost(nearest_u64(met * i128::from(self.limit)))
     }
 
     /// HAProxy's clock has milliseconds.
     fn tick_us(&self) -> i64 {
-        let haproxy = self.estimate == Estimate::Floored
-            && self.anchor == Anchor::Stepped
-            && self.count_refused;
-        if haproxy { 1_000 } else { 1 }
+        if self.is_haproxy() { 1_000 } else { 1 }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn counter(estimate: Estimate, anchor: Anchor, count_refused: bool) -> SlidingCounter {
-        SlidingCounter { limit: 4, window_us: 100, estimate, anchor, count_refused }
-    }
-
-    const CLOCK: Anchor = Anchor::Clock(Zone::UTC);
-
-    #[test]
-    fn the_last_window_fades_out_exactly_or_in_whole_requests() {
-        let exact = counter(Estimate::Interpolated, CLOCK, false);
-        let floored = counter(Estimate::Floored, CLOCK, false);
-        let mut state = exact.fresh();
-        exact.charge(&mut state, 50, 4);
-        // at e = 24: 3.04 of 4 are left; at e = 25: 3.00; at e = 1: 3.96
-        assert_eq!(exact.ask(&state, 124, 1), Verdict::Refuse);
-        assert_eq!(exact.ask(&state, 125, 1), Verdict::Pass);
-        assert_eq!(exact.ready(&state, 60, 1), Ready::At(125));
-        assert_eq!(floored.ask(&state, 100, 1), Verdict::Refuse);
-        assert_eq!(floored.ask(&state, 101, 1), Verdict::Pass);
-        assert_eq!(floored.ready(&state, 60, 1), Ready::At(101));
-        assert_eq!(exact.level(&state, 124), Level { used_milli: 3_040, of_milli: 4_000 });
-        assert_eq!(floored.level(&state, 124).used_milli, 3_000);
-        // all four: exact only when nothing is left, floored when less than one is
-        assert_eq!(exact.ready(&state, 60, 4), Ready::At(200));
-        assert_eq!(floored.ready(&state, 60, 4), Ready::At(176));
-        assert_eq!(exact.ready(&state, 60, 5), Ready::Never);
-    }
-
-    #[test]
-    fn steps_begin_at_the_first_hit_and_anew_after_two_windows() {
-        let stepped = counter(Estimate::Floored, Anchor::Stepped, false);
-        let mut state = stepped.fresh();
-        stepped.charge(&mut state, 30, 3);
-        stepped.charge(&mut state, 229, 1);
-        assert_eq!((state.window, state.current, state.previous), (Some(130), 1, 3));
-        stepped.charge_refused(&mut state, 230, 9);
-        assert_eq!((state.window, state.current, state.previous), (Some(230), 0, 1));
-        stepped.charge(&mut state, 430, 1);
-        assert_eq!((state.window, state.current, state.previous), (Some(430), 1, 0));
-    }
-
-    #[test]
-    fn counted_refusals_hold_a_steady_offender() {
-        let haproxy = counter(Estimate::Floored, Anchor::Stepped, true);
-        assert_eq!(haproxy.tick_us(), 1_000);
-        let mut state = haproxy.fresh();
-        let mut passed = 0;
-        for t_us in (0..10_000).step_by(10) {
-            if haproxy.ask(&state, t_us, 1).admits() {
-                haproxy.charge(&mut state, t_us, 1);
-                passed += 1;
-            } else {
-                haproxy.charge_refused(&mut state, t_us, 1);
-            }
-        }
-        assert_eq!(passed, 4);
-    }
-
-    #[test]
-    fn large_counts_do_not_overflow() {
-        let huge = SlidingCounter {
-            limit: u64::MAX,
-            window_us: i64::MAX,
-            ..counter(Estimate::Interpolated, CLOCK, false)
-        };
-        let mut state = huge.fresh();
-        huge.charge(&mut state, 0, u64::MAX);
-        assert_eq!(huge.ask(&state, 1, 1), Verdict::Refuse);
-        assert_eq!(huge.ready(&state, 1, 0), Ready::At(1));
-    }
-
-    #[test]
-    fn the_bound_is_that_of_plain_windows() {
-        assert_eq!(counter(Estimate::Floored, CLOCK, false).bound(2, 1), Bound::AtMost(8));
-        let stepped = counter(Estimate::Floored, Anchor::Stepped, true);
-        assert_eq!(stepped.bound(101, 1), Bound::AtMost(8));
-        assert_eq!(stepped.bound(102, 1), Bound::AtMost(12));
-    }
-}
+#[path = "sliding_counter_tests.rs"]
+mod tests;

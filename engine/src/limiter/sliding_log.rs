@@ -58,18 +58,22 @@ impl SlidingLog {
         state.entries.iter().take_while(move |(at_us, _)| self.leaves_us(*at_us) <= t_us)
     }
 
+    #[inline]
     fn used(&self, state: &SlidingLogState, t_us: i64) -> u64 {
         let gone = self.gone(state, t_us).fold(0, |sum: u64, entry| sum.saturating_add(entry.1));
         state.total.saturating_sub(gone)
     }
 
+    #[inline]
     fn purge(&self, state: &mut SlidingLogState, t_us: i64) {
-        let left = self.used(state, t_us);
-        let gone = self.gone(state, t_us).count();
-        state.entries.drain(..gone);
-        state.total = left;
+        while let Some((_, weight)) =
+            state.entries.pop_front_if(|(at_us, _)| self.leaves_us(*at_us) <= t_us)
+        {
+            state.total = state.total.saturating_sub(weight);
+        }
     }
 
+    #[inline]
     fn log(state: &mut SlidingLogState, t_us: i64, weight: u64) {
         if weight == 0 {
             return;
@@ -109,6 +113,31 @@ impl Algorithm for SlidingLog {
         if self.count_refused {
             Self::log(state, t_us, weight);
         }
+    }
+
+    #[inline]
+    fn step(
+        &self,
+        state: &mut SlidingLogState,
+        t_us: i64,
+        weight: u64,
+        refusals_count: bool,
+    ) -> (Verdict, i128) {
+        self.purge(state, t_us);
+        let admits = state.total.saturating_add(weight) <= self.limit;
+        if admits || refusals_count && self.count_refused {
+            Self::log(state, t_us, weight);
+        }
+        (if admits { Verdict::Pass } else { Verdict::Refuse }, i128::from(state.total))
+    }
+
+    fn fullness(&self, state: &SlidingLogState, t_us: i64) -> i128 {
+        i128::from(self.used(state, t_us))
+    }
+
+    fn reset(&self, state: &mut SlidingLogState) {
+        state.entries.clear();
+        state.total = 0;
     }
 
     fn shift(&self, state: &mut SlidingLogState, by_us: i64) {

@@ -33,6 +33,12 @@ impl Spacing {
         state.last_start_us.map_or(t_us, |last| last.saturating_add(self.min_time_us).max(t_us))
     }
 
+    /// Has the distance to the next start counted from an instant, whatever start was planned: what
+    /// Bottleneck's `BLOCK` does with the end of its penalty, microseconds.
+    pub fn pause(&self, state: &mut SpacingState, until_us: i64) {
+        state.last_start_us = Some(until_us);
+    }
+
     fn fits(&self, state: &SpacingState, weight: u64) -> bool {
         self.max_concurrent.is_none_or(|most| state.in_flight.saturating_add(weight) <= most)
     }

@@ -3,7 +3,7 @@
 //! (steps in older releases, continuous in newer ones), <https://github.com/golang/time/blob/master/rate/rate.go>.
 //! Those count in floating point; here tokens are exact.
 
-use super::whole::{div_ceil, nearest_i64, nearest_u64, since, span_us};
+use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, since, span_us};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 use crate::units::rate::Rate;
 
@@ -61,10 +61,12 @@ impl TokenBucket {
     }
 
     /// What is missing at an instant, and the last step until then.
+    #[inline]
     fn refilled(&self, state: &TokenBucketState, t_us: i64) -> (i128, i64) {
         let Some(at_us) = state.at_us else { return (0, t_us) };
         let (gain, length_us) = self.step();
-        let steps = since(at_us, t_us).div_euclid(length_us);
+        let elapsed_us = since(at_us, t_us);
+        let steps = if length_us == 1 { elapsed_us } else { div_floor(elapsed_us, length_us) };
         let missing = state.missing.saturating_sub(gain.saturating_mul(steps)).max(0);
         (missing, nearest_i64(i128::from(at_us) + steps * length_us))
     }
@@ -96,6 +98,24 @@ impl Algorithm for TokenBucket {
         state.at_us = Some(at_us);
     }
 
+    #[inline]
+    fn step(
+        &self,
+        state: &mut TokenBucketState,
+        t_us: i64,
+        weight: u64,
+        _refusals_count: bool,
+    ) -> (Verdict, i128) {
+        let (missing, at_us) = self.refilled(state, t_us);
+        let with = missing.saturating_add(self.cost(weight));
+        if with > self.cost(self.burst) {
+            return (Verdict::Refuse, missing);
+        }
+        state.missing = with;
+        state.at_us = Some(at_us);
+        (Verdict::Pass, with)
+    }
+
     fn shift(&self, state: &mut TokenBucketState, by_us: i64) {
         if let Some(at_us) = &mut state.at_us {
             *at_us = at_us.saturating_add(by_us);
@@ -117,11 +137,15 @@ impl Algorithm for TokenBucket {
     }
 
     fn level(&self, state: &TokenBucketState, t_us: i64) -> Level {
-        let (missing, _) = self.refilled(state, t_us);
+        let missing = self.fullness(state, t_us);
         Level {
-            used_milli: nearest_u64(missing.saturating_mul(1_000).div_euclid(self.token())),
+            used_milli: nearest_u64(div_floor(missing.saturating_mul(1_000), self.token())),
             of_milli: self.burst.saturating_mul(1_000),
         }
+    }
+
+    fn fullness(&self, state: &TokenBucketState, t_us: i64) -> i128 {
+        self.refilled(state, t_us).0
     }
 
     fn bound(&self, horizon_us: i64, tick_us: i64) -> Bound {

@@ -2,13 +2,19 @@
 //! conversions that end at the type's ends instead of wrapping.
 
 /// The largest whole number not above `a / b`; `b` below 1 is taken as 1.
+///
+/// What fits 64 bits, as nearly all does, is divided in 64 bits: many times faster, and done per request.
 pub(super) fn div_floor(a: i128, b: i128) -> i128 {
-    a.div_euclid(b.max(1))
+    let b = b.max(1);
+    match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) => i128::from(a.div_euclid(b)),
+        _ => a.div_euclid(b),
+    }
 }
 
 /// The smallest whole number not below `a / b`; `b` below 1 is taken as 1.
 pub(super) fn div_ceil(a: i128, b: i128) -> i128 {
-    a.saturating_neg().div_euclid(b.max(1)).saturating_neg()
+    div_floor(a.saturating_neg(), b).saturating_neg()
 }
 
 /// The nearest `u64`.

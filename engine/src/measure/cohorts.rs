@@ -1,6 +1,7 @@
 //! Who is a customer and who attacks: a request is an attacker's if a rule matches it, else a
 //! customer's if its identity has customer evidence anywhere in the log, else unknown.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::site::Site;
@@ -36,10 +37,12 @@ impl Cohort {
 
 /// Whose each request is.
 #[derive(Debug)]
-pub struct Cohorts {
-    of_event: Vec<Cohort>,
+pub struct Cohorts<'t> {
+    attackers: Bitmap,
+    customers: Bitmap,
+    others: Bitmap,
     /// Per request its identity, linked ones too; [`NONE`] if nobody knows.
-    identities: Vec<u32>,
+    identities: Cow<'t, [u32]>,
     /// Distinct identities.
     pub distinct: usize,
     /// Identities that are customers and match an attacker rule too.
@@ -50,9 +53,9 @@ pub struct Cohorts {
     pub linked: u64,
 }
 
-impl Cohorts {
+impl<'t> Cohorts<'t> {
     /// Tells who is who.
-    pub fn new(site: &Site, traffic: &Traffic, selector: &Selector<'_>) -> Self {
+    pub fn new(site: &Site, traffic: &'t Traffic, selector: &Selector<'_>) -> Self {
         let (mut identities, distinct) = identities(site, traffic);
         let rules: Vec<(String, Bitmap)> = site
             .attackers
@@ -70,34 +73,62 @@ impl Cohorts {
         let is_customer = |customers: &[bool], id: u32| {
             usize::try_from(id).ok().and_then(|id| customers.get(id)).copied().unwrap_or(false)
         };
-        let linked = site
-            .link
-            .as_ref()
-            .map_or(0, |link| give_identities(link, site, traffic, &customers, &mut identities));
+        let linked = site.link.as_ref().map_or(0, |link| {
+            give_identities(link, site, traffic, &customers, identities.to_mut())
+        });
         let mut both = vec![false; distinct];
-        let of_event = (0..traffic.len())
-            .zip(&identities)
-            .map(|(event, id)| {
-                let customer = is_customer(&customers, *id);
-                if attacked.contains(event) {
-                    if let Some(slot) = usize::try_from(*id).ok().and_then(|id| both.get_mut(id)) {
-                        *slot |= customer;
-                    }
-                    Cohort::Attacker
-                } else if customer {
-                    Cohort::Customer
-                } else {
-                    Cohort::Unknown
+        let mut of_customers = Bitmap::filled(traffic.len(), false);
+        let any = customers.contains(&true);
+        for (event, id) in identities.iter().enumerate().take_while(|_| any) {
+            if is_customer(&customers, *id) {
+                let slot = usize::try_from(*id).ok().and_then(|id| both.get_mut(id));
+                match slot.filter(|_| attacked.contains(event)) {
+                    Some(slot) => *slot = true,
+                    None => of_customers.insert(event),
                 }
-            })
-            .collect();
+            }
+        }
+        let mut others = Bitmap::filled(traffic.len(), true);
+        others.and_not(&attacked);
+        others.and_not(&of_customers);
         let overlap = both.iter().map(|both| u64::from(*both)).sum();
-        Self { of_event, identities, distinct, overlap, rules, linked }
+        let (attackers, customers) = (attacked, of_customers);
+        Self { attackers, customers, others, identities, distinct, overlap, rules, linked }
     }
 
     /// Whose a request is.
     pub fn of(&self, event: usize) -> Cohort {
-        self.of_event.get(event).copied().unwrap_or(Cohort::Unknown)
+        if self.attackers.contains(event) {
+            Cohort::Attacker
+        } else if self.customers.contains(event) {
+            Cohort::Customer
+        } else {
+            Cohort::Unknown
+        }
+    }
+
+    /// The requests of a cohort.
+    pub fn requests(&self, cohort: Cohort) -> &Bitmap {
+        match cohort {
+            Cohort::Customer => &self.customers,
+            Cohort::Attacker => &self.attackers,
+            Cohort::Unknown => &self.others,
+        }
+    }
+
+    /// Distinct identities behind a set of requests, by cohort as [`Cohort::ALL`].
+    pub fn identities_in(&self, set: &Bitmap) -> [u64; 3] {
+        Cohort::ALL.map(|cohort| {
+            let mut seen = vec![false; self.distinct];
+            let mut count = 0;
+            set.for_each_of_both(self.requests(cohort), |event| {
+                if let Some(seen) = self.identity(event).and_then(|id| seen.get_mut(id)) {
+                    count += u64::from(!*seen);
+                    *seen = true;
+                }
+            });
+            count
+        })
     }
 
     /// The identity behind a request.
@@ -108,10 +139,10 @@ impl Cohorts {
 }
 
 /// The identity key of every event, and how many there are.
-fn identities(site: &Site, traffic: &Traffic) -> (Vec<u32>, usize) {
+fn identities<'t>(site: &Site, traffic: &'t Traffic) -> (Cow<'t, [u32]>, usize) {
     traffic.key_named(&site.identity).map_or_else(
-        || (vec![NONE; traffic.len()], 0),
-        |column| (column.ids.to_vec(), column.distinct()),
+        || (vec![NONE; traffic.len()].into(), 0),
+        |mut column| (std::mem::take(&mut column.ids), column.distinct()),
     )
 }
 

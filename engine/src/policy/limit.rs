@@ -2,7 +2,7 @@
 
 use crate::document::Place;
 use crate::limiter::Limiter;
-use crate::site::key::KeySpec;
+use crate::site::key::{KeySpec, Source};
 use crate::site::matching::{Match, StatusRange};
 
 /// A checked policy: the limits in the order in which they are asked.
@@ -90,6 +90,17 @@ pub enum KeyPart {
     Route,
     /// A key of the projection: an address prefix or a named key.
     Key(KeySpec),
+}
+
+impl KeyPart {
+    /// What it is made of, in any order.
+    pub fn sources(&self) -> impl Iterator<Item = &Source> {
+        let spec = match self {
+            Self::Route => None,
+            Self::Key(spec) => Some(spec),
+        };
+        spec.into_iter().flat_map(|spec| spec.parts.iter().flatten())
+    }
 }
 
 /// Limits that are asked together.

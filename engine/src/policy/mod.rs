@@ -1,5 +1,6 @@
 //! The policy file: limits as written, checked, and what is questionable about them.
 
+mod fleet;
 mod limit;
 pub mod lint;
 pub mod read;

@@ -68,6 +68,11 @@ impl AlarmBell {
         self.raised = Some(AlarmTally { limit: self.limit, first_us: t_us, after_us });
     }
 
+    /// Whether it was raised: it listens no longer then.
+    pub(super) fn is_raised(&self) -> bool {
+        self.raised.is_some()
+    }
+
     /// The alarm, if it was raised.
     pub(super) fn finish(self) -> Option<AlarmTally> {
         self.raised

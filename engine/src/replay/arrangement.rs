@@ -2,9 +2,14 @@
 //! distances inside the second open.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use ahash::RandomState;
+use rayon::prelude::*;
 
 use crate::traffic::Traffic;
+use crate::traffic::bitmap::Bitmap;
 
 /// Arrival times, and the order that follows of them.
 #[derive(Debug)]
@@ -23,6 +28,11 @@ pub enum Placement {
     Spread,
     /// All at the end of even steps and the beginning of odd ones: two steps' worth at once.
     Border,
+}
+
+impl Placement {
+    /// All, as stamped first.
+    pub const ALL: [Self; 3] = [Self::Bunched, Self::Spread, Self::Border];
 }
 
 impl<'t> Arrangement<'t> {
@@ -62,11 +72,50 @@ impl<'t> Arrangement<'t> {
                     .collect()
             }
         };
-        let mut order: Vec<u32> = (0..).take(times.len()).collect();
-        order.sort_by_key(|event| {
-            usize::try_from(*event).ok().and_then(|event| times.get(event)).copied()
-        });
-        Self { times_us: Cow::Owned(times), order: Some(order) }
+        let order = order(&traffic.events.times_us, &times);
+        Self { times_us: Cow::Owned(times), order }
+    }
+
+    /// The events of a set with their arrivals, microseconds, by arrival, then as they are ordered.
+    pub fn in_order_of<'a>(&'a self, set: &'a Bitmap) -> impl Iterator<Item = (usize, i64)> + 'a {
+        let straight = self.order.is_none().then(|| set.iter());
+        let turned = self.order.iter().flatten().filter_map(|event| usize::try_from(*event).ok());
+        let turned = turned.filter(|event| set.contains(*event));
+        let events = straight.into_iter().flatten().chain(turned);
+        events.map(|event| (event, self.time_us(event)))
+    }
+
+    /// About as many parts of the time, in order, with about as many events each: ranges of places.
+    pub fn parts(&self, parts: usize) -> Vec<Range<usize>> {
+        let (len, parts) = (self.times_us.len(), parts.max(1));
+        // whole words of a set
+        let place = |part: usize| if part == parts { len } else { len * part / parts / 64 * 64 };
+        (0..parts).map(|part| place(part)..place(part + 1)).collect()
+    }
+
+    /// Does something for the events of a set in one of the [`Self::parts`], with their arrivals in
+    /// microseconds, by arrival, then as they are ordered.
+    pub fn for_each_in(&self, part: &Range<usize>, set: &Bitmap, mut each: impl FnMut(usize, i64)) {
+        match &self.order {
+            None => set.for_each_within(part, |event| each(event, self.time_us(event))),
+            Some(order) => {
+                let events = order.get(part.clone()).unwrap_or_default().iter();
+                let events = events.filter_map(|event| usize::try_from(*event).ok());
+                for event in events.filter(|event| set.contains(*event)) {
+                    each(event, self.time_us(event));
+                }
+            }
+        }
+    }
+
+    /// When an event arrives, microseconds.
+    pub fn time_us(&self, event: usize) -> i64 {
+        self.times_us.get(event).copied().unwrap_or(0)
+    }
+
+    /// Whether events arrive in the order of the table.
+    pub fn is_in_table_order(&self) -> bool {
+        self.order.is_none()
     }
 
     /// (event, arrival in microseconds), by arrival, then as the events are ordered.
@@ -81,22 +130,60 @@ impl<'t> Arrangement<'t> {
     }
 }
 
+/// The events by their new times, then as they are; `None` if that is how they are.
+///
+/// Nothing is put before its stamp, so what comes before a stamp is in order among itself.
+fn order(stamps: &[i64], times: &[i64]) -> Option<Vec<u32>> {
+    if times.is_sorted() {
+        return None;
+    }
+    let mut order: Vec<u32> = (0..).take(times.len()).collect();
+    let mut stretches: Vec<&mut [u32]> = Vec::new();
+    let mut rest = order.as_mut_slice();
+    let (mut length, mut latest) = (0, i64::MIN);
+    for (stamp, time) in stamps.iter().zip(times) {
+        if *stamp >= latest && length > 0 {
+            let (stretch, behind) = rest.split_at_mut(length);
+            stretches.push(stretch);
+            (rest, length) = (behind, 0);
+        }
+        length += 1;
+        latest = latest.max(*time);
+    }
+    stretches.push(rest);
+    stretches.par_iter_mut().with_min_len(64).for_each(|stretch| {
+        stretch.sort_by_key(|event| usize::try_from(*event).ok().and_then(|at| times.get(at)));
+    });
+    Some(order)
+}
+
 /// Each client's n requests of one stamp, the k-th at stamp + ⌊k·step/n⌋.
 fn spread(traffic: &Traffic, step: impl Fn(usize) -> i64) -> Vec<i64> {
     let events = &traffic.events;
-    let mut seen: BTreeMap<(i64, u32), (i64, i64)> = BTreeMap::new();
-    for (time, address) in events.times_us.iter().zip(&events.addresses) {
-        seen.entry((*time, *address)).or_insert((0, 0)).1 += 1;
+    let mut times = events.times_us.clone();
+    let mut seen: HashMap<u32, (i64, i64), RandomState> = HashMap::default();
+    let mut begin = 0;
+    for same in events.times_us.chunk_by(|a, b| a == b) {
+        let end = begin + same.len();
+        if same.len() > 1 {
+            // how many each client has, and how many of these were placed
+            seen.clear();
+            let addresses = events.addresses.get(begin..end).unwrap_or_default();
+            for address in addresses {
+                seen.entry(*address).or_insert((0, 0)).1 += 1;
+            }
+            for ((event, address), time) in
+                (begin..end).zip(addresses).zip(times.iter_mut().skip(begin))
+            {
+                if let Some((placed, of)) = seen.get_mut(address) {
+                    *time += *placed * step(event) / (*of).max(1);
+                    *placed += 1;
+                }
+            }
+        }
+        begin = end;
     }
-    let stamps = events.times_us.iter().zip(&events.addresses).enumerate();
-    stamps
-        .map(|(event, (time, address))| {
-            let Some((taken, of)) = seen.get_mut(&(*time, *address)) else { return *time };
-            let place = *taken;
-            *taken += 1;
-            time + place * step(event) / (*of).max(1)
-        })
-        .collect()
+    times
 }
 
 #[cfg(test)]

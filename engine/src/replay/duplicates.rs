@@ -37,15 +37,20 @@ impl<'a> DuplicateWatch<'a> {
         site.duplicates.iter().map(watch).collect()
     }
 
-    /// A request ended.
-    pub(super) fn ended(&mut self, event: usize, t_us: i64, admitted: bool) {
+    /// Requests that it looks at.
+    pub(super) fn matching(&self) -> &Bitmap {
+        &self.matching
+    }
+
+    /// A request ended; a further attempt of its client is no other request, but may be admitted.
+    pub(super) fn ended(&mut self, event: usize, t_us: i64, admitted: bool, further: bool) {
         let key = self.keys.get(event).copied().unwrap_or(NONE);
         if key == NONE || !self.matching.contains(event) {
             return;
         }
         let earlier = self.admitted_us.get(&key);
         let again = earlier.is_some_and(|earlier| t_us - earlier <= self.duplicate.within_us);
-        self.seen += u64::from(again);
+        self.seen += u64::from(again && !further);
         self.admitted += u64::from(again && admitted);
         if admitted {
             self.admitted_us.insert(key, t_us);

@@ -3,13 +3,28 @@
 mod alarm;
 pub mod arrangement;
 mod asking;
+mod cases;
+mod clients;
 mod duplicates;
+mod fast;
+mod fullest;
+mod growth;
+mod instance_tally;
 mod key_tally;
+pub mod keys;
+mod limit_count;
+mod memory;
 pub mod observer;
+mod outage;
+mod outage_tally;
+pub mod plan;
 pub mod prepare;
 pub mod reference;
 pub mod run;
+mod side_by_side;
+mod stage;
 mod states;
+pub mod sustained;
 pub mod synced;
 pub mod tally;
 mod tiers;
@@ -19,6 +34,9 @@ mod waiting;
 
 pub use duplicates::DuplicateWatch;
 pub use key_tally::FillTally;
+pub use outage_tally::OutageTally;
 
+#[cfg(test)]
+mod equal;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! What a replay tells whoever listens: each limit asked, each response counted, each request ended.
 
 use crate::limiter::{Level, Ready, Verdict};
+use crate::policy::Limit;
 
 /// Listens to a replay.
 pub trait Observer {
@@ -21,6 +22,9 @@ pub trait Observer {
     /// A request came to its end: admitted by all, or refused.
     fn ended(&mut self, _ended: &Ended) {}
 
+    /// A request never came: its client had given up.
+    fn given_up(&mut self, _event: usize) {}
+
     /// An idle key was freed by another's arrival (nginx).
     fn reclaimed(&mut self, _limit: usize, _key: u32, _t_us: i64) {}
 }
@@ -38,6 +42,8 @@ pub enum Cause {
     QueueFull,
     /// It weighs more than the limit can ever admit.
     TooHeavy,
+    /// The store couldn't be asked, and `on_store_error` decided.
+    StoreAway,
 }
 
 /// A limit was asked about a request.
@@ -49,8 +55,10 @@ pub struct Asked {
     pub limit: usize,
     /// The limit's key.
     pub key: u32,
-    /// The instance of the limit's tier.
+    /// The instance of the limit's tier, where each counts for itself; else 0.
     pub instance: u32,
+    /// Which attempt of its client this is, from 1.
+    pub attempt: u32,
     /// When the request reached the limit, microseconds.
     pub t_us: i64,
     /// What it weighs.
@@ -70,6 +78,14 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// When the limit takes the request into account, microseconds: where requests wait, when it starts.
+    pub(super) fn charged_us(&self, limit: &Limit) -> i64 {
+        match self.verdict {
+            Verdict::Delay { us } if limit.queue.is_some() => self.t_us.saturating_add(us),
+            _ => self.t_us,
+        }
+    }
+
     /// The word for the verdict, and how long it holds the request, microseconds: `pass`, `delay`,
     /// `refuse`, or `shadow`, which would refuse.
     pub fn outcome(&self) -> (&'static str, i64) {
@@ -87,6 +103,8 @@ impl Asked {
 pub struct Counted {
     /// The request.
     pub event: usize,
+    /// Which attempt of its client it was, from 1.
+    pub attempt: u32,
     /// The limit.
     pub limit: usize,
     /// The limit's key.
@@ -102,12 +120,25 @@ pub struct Counted {
 pub struct Ended {
     /// The request.
     pub event: usize,
-    /// When it was decided: its arrival and what it was delayed, microseconds.
+    /// Which attempt of its client this is, from 1.
+    pub attempt: u32,
+    /// When it was decided: the attempt's arrival and what it was delayed, microseconds.
     pub t_us: i64,
     /// What it was delayed before, microseconds.
     pub delay_us: i64,
     /// The limit that refused it.
     pub refused_by: Option<usize>,
+}
+
+impl Ended {
+    /// How it was answered in the end.
+    pub fn verdict(&self) -> Verdict {
+        match (self.refused_by, self.delay_us) {
+            (Some(_), _) => Verdict::Refuse,
+            (None, us @ 1..) => Verdict::Delay { us },
+            (None, _) => Verdict::Pass,
+        }
+    }
 }
 
 /// Tells two listeners.
@@ -137,6 +168,11 @@ impl<A: Observer, B: Observer> Observer for Both<A, B> {
     fn ended(&mut self, ended: &Ended) {
         self.0.ended(ended);
         self.1.ended(ended);
+    }
+
+    fn given_up(&mut self, event: usize) {
+        self.0.given_up(event);
+        self.1.given_up(event);
     }
 
     fn reclaimed(&mut self, limit: usize, key: u32, t_us: i64) {

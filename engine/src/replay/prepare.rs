@@ -1,22 +1,27 @@
 //! A policy made ready for one traffic: for each limit the events it is asked about, their keys and
 //! weights, and which states it shares with others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::policy::{Counters, GroupCharge, KeyPart, Limit, LimitKey, Policy};
+use crate::policy::{Counters, GroupCharge, Limit, LimitKey, Policy};
 use crate::site::Site;
 use crate::site::facts::{Balance, Tier};
+use crate::site::matching::Match;
+use crate::traffic::Traffic;
 use crate::traffic::bitmap::Bitmap;
 use crate::traffic::select::Selector;
-use crate::traffic::{NONE, Traffic};
 
-use super::states::Holder;
+use super::keys::Keys;
+use super::states::{Holder, Home, Memory};
 
 /// A policy made ready for one traffic.
 #[derive(Debug)]
 pub struct Prepared<'p> {
     /// The policy.
     pub policy: &'p Policy,
+    /// The site.
+    pub site: &'p Site,
     /// Its limits, in their order.
     pub limits: Vec<PreparedLimit<'p>>,
     /// What is asked one after another: single limits, and groups.
@@ -33,13 +38,17 @@ pub struct PreparedLimit<'p> {
     /// The limit.
     pub limit: &'p Limit,
     /// The events that match.
-    pub asked: Bitmap,
+    pub asked: Arc<Bitmap>,
     /// The key of each event.
-    pub keys: Keys,
+    pub keys: Arc<Keys<'p>>,
     /// The table its states are in: limits of one zone share one.
     pub table: usize,
     /// The tier whose instances count apart, as an index of [`Prepared::tiers`].
     pub tier: Option<usize>,
+    /// The call that asks it in its store, by number: members of a group share one. `None` without a store.
+    pub call: Option<usize>,
+    /// The tier it stands at, whoever counts, as an index of [`Prepared::tiers`].
+    pub stands_at: Option<usize>,
 }
 
 impl PreparedLimit<'_> {
@@ -58,9 +67,13 @@ impl PreparedLimit<'_> {
         if !in_force || !self.asked.contains(event) {
             return None;
         }
-        let instance = self.tier.and_then(|tier| instances.get(tier).copied().flatten());
+        let instance_at = |tier: Option<usize>| {
+            tier.and_then(|tier| instances.get(tier).copied().flatten()).unwrap_or(0)
+        };
+        let home = Home { memory: Memory::Own, instance: instance_at(self.tier) };
         let weight = self.limit.weight.of(traffic.route_of(event));
-        Some(Holder { limit: index, key: (instance.unwrap_or(0), self.keys.of(event)), weight })
+        let key = (home, self.keys.of(event));
+        Some(Holder { limit: index, key, weight, stand_in: instance_at(self.stands_at) })
     }
 }
 
@@ -77,38 +90,33 @@ pub struct Unit {
     pub tier: Option<usize>,
 }
 
-/// The key of every event for one limit.
-#[derive(Debug)]
-pub struct Keys {
-    /// The key's number per event, [`NONE`] where it is missing; `None` if all share one.
-    ids: Option<Vec<u32>>,
-    /// The texts, by number.
-    texts: Vec<Vec<u8>>,
+impl Unit {
+    /// Whether a refusal charges the limit that refuses: by one member of a group that charges none, it
+    /// doesn't, itself included.
+    pub(super) fn refusals_count(&self) -> bool {
+        !self.grouped || self.charge == GroupCharge::All
+    }
 }
 
-impl Keys {
-    /// The key of an event, [`NONE`] if it has none.
-    pub fn of(&self, event: usize) -> u32 {
-        match &self.ids {
-            None => 0,
-            Some(ids) => ids.get(event).copied().unwrap_or(NONE),
-        }
-    }
+/// What policies for one traffic have in common, worked out once: which requests a match means, and keys.
+#[derive(Debug, Default)]
+pub struct Memo<'t> {
+    selected: Vec<(Match, Arc<Bitmap>)>,
+    keys: Vec<(LimitKey, Arc<Keys<'t>>)>,
+}
 
-    /// The text of a key; `-` for the state that requests without the key share.
-    pub fn text(&self, id: u32) -> &[u8] {
-        let text = usize::try_from(id).ok().and_then(|id| self.texts.get(id));
-        text.map_or(b"-", Vec::as_slice)
+/// The value known for a key, or one that is made now.
+fn once<K: Clone + PartialEq, V>(
+    known: &mut Vec<(K, Arc<V>)>,
+    key: &K,
+    make: impl FnOnce() -> V,
+) -> Arc<V> {
+    if let Some((_, value)) = known.iter().find(|(of, _)| of == key) {
+        return Arc::clone(value);
     }
-
-    /// Distinct keys.
-    pub fn distinct(&self) -> usize {
-        self.texts.len()
-    }
-
-    fn global() -> Self {
-        Self { ids: None, texts: vec![b"global".to_vec()] }
-    }
+    let value = Arc::new(make());
+    known.push((key.clone(), Arc::clone(&value)));
+    value
 }
 
 impl<'p> Prepared<'p> {
@@ -116,8 +124,9 @@ impl<'p> Prepared<'p> {
     pub fn new(
         policy: &'p Policy,
         site: &'p Site,
-        traffic: &Traffic,
+        traffic: &'p Traffic,
         selector: &Selector<'_>,
+        memo: &mut Memo<'p>,
     ) -> Self {
         let tiers: Vec<&Tier> = site.tiers.iter().collect();
         let mut zones: BTreeMap<&str, usize> = BTreeMap::new();
@@ -135,14 +144,18 @@ impl<'p> Prepared<'p> {
             let tier = limit.at.as_ref().and_then(|at| tiers.iter().position(|t| t.name == *at));
             limits.push(PreparedLimit {
                 limit,
-                asked: selector.select(&limit.matching),
-                keys: keys(&limit.key, traffic),
+                asked: once(&mut memo.selected, &limit.matching, || {
+                    selector.select(&limit.matching)
+                }),
+                keys: once(&mut memo.keys, &limit.key, || Keys::new(&limit.key, traffic)),
                 table,
                 tier: tier.filter(|_| limit.counters == Counters::Local),
+                call: call(&policy.limits, limits.len()),
+                stands_at: tier,
             });
         }
         let units = units(policy, &tiers);
-        Self { policy, limits, units, tiers, tables }
+        Self { policy, site, limits, units, tiers, tables }
     }
 
     /// Whether a tier spreads requests in a way that the replay has to choose for itself.
@@ -154,7 +167,22 @@ impl<'p> Prepared<'p> {
     }
 }
 
-fn units(policy: &Policy, tiers: &[&Tier]) -> Vec<Unit> {
+/// The number of a limit's store call: that of the first member of its group that asks the same store.
+fn call(limits: &[Limit], index: usize) -> Option<usize> {
+    let limit = limits.get(index)?;
+    let store = &limit.store.as_ref()?.name;
+    let Some(group) = &limit.group else { return Some(index) };
+    let is_member = |of: &Limit| of.group.as_ref().is_some_and(|theirs| theirs.name == group.name);
+    let asks_it = |of: &Limit| of.store.as_ref().is_some_and(|theirs| theirs.name == *store);
+    // members are adjacent
+    let before = limits.iter().enumerate().take(index).rev();
+    let members = before.take_while(|(_, of)| is_member(of));
+    let first = members.filter(|(_, of)| asks_it(of)).last();
+    Some(first.map_or(index, |(first, _)| first))
+}
+
+/// What is asked one after another.
+pub(super) fn units(policy: &Policy, tiers: &[&Tier]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut open: Option<&str> = None;
     for (index, limit) in policy.limits.iter().enumerate() {
@@ -173,59 +201,4 @@ fn units(policy: &Policy, tiers: &[&Tier]) -> Vec<Unit> {
         open = group.map(|group| group.name.as_str());
     }
     units
-}
-
-/// The key of every event, and its texts.
-pub(super) fn keys(key: &LimitKey, traffic: &Traffic) -> Keys {
-    let mut parts: Vec<(Vec<u32>, Vec<Vec<u8>>)> =
-        key.parts.iter().map(|part| part_of(part, traffic)).collect();
-    match (parts.pop(), parts.is_empty()) {
-        (None, _) => Keys::global(),
-        (Some((ids, texts)), true) => Keys { ids: Some(ids), texts },
-        (Some(last), false) => {
-            parts.push(last);
-            joined(&parts, traffic.len())
-        }
-    }
-}
-
-fn part_of(part: &KeyPart, traffic: &Traffic) -> (Vec<u32>, Vec<Vec<u8>>) {
-    match part {
-        KeyPart::Route => {
-            let texts = traffic.places.iter().map(|place| place.clone().into_bytes()).collect();
-            (traffic.events.places.clone(), texts)
-        }
-        KeyPart::Key(spec) => match traffic.key(spec) {
-            Some(column) => {
-                let texts = (0..column.distinct()).map(|id| column.text(id)).collect();
-                (column.ids.into_owned(), texts)
-            }
-            None => (vec![NONE; traffic.len()], Vec::new()),
-        },
-    }
-}
-
-/// Several keys together: numbers by the sorted order of their parts' numbers, which is that of their
-/// texts.
-fn joined(parts: &[(Vec<u32>, Vec<Vec<u8>>)], len: usize) -> Keys {
-    let tuple = |event: usize| -> Option<Vec<u32>> {
-        parts.iter().map(|(ids, _)| ids.get(event).copied().filter(|id| *id != NONE)).collect()
-    };
-    let distinct: BTreeSet<Vec<u32>> = (0..len).filter_map(tuple).collect();
-    let numbers: BTreeMap<&Vec<u32>, u32> = distinct.iter().zip(0..NONE).collect();
-    let ids = (0..len)
-        .map(|event| tuple(event).and_then(|t| numbers.get(&t).copied()).unwrap_or(NONE))
-        .collect();
-    let text = |tuple: &Vec<u32>| {
-        let mut whole = Vec::new();
-        for (index, (id, (_, texts))) in tuple.iter().zip(parts).enumerate() {
-            if index > 0 {
-                whole.push(b'+');
-            }
-            let part = usize::try_from(*id).ok().and_then(|id| texts.get(id));
-            whole.extend_from_slice(part.map_or(b"-", Vec::as_slice));
-        }
-        whole
-    };
-    Keys { ids: Some(ids), texts: distinct.iter().map(text).collect() }
 }

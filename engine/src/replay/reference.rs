@@ -7,15 +7,17 @@ use crate::traffic::select::Selector;
 use crate::traffic::{Observed, Traffic};
 
 use super::arrangement::Arrangement;
+use super::clients::Clients;
 use super::observer::{Counted, Ended, Observer};
-use super::prepare::{Prepared, PreparedLimit};
+use super::outage::{Call, Disruption, Try};
+use super::prepare::{Prepared, PreparedLimit, Unit};
 use super::states::{Holder, StateKey, States};
 use super::tiers::Balancers;
 use super::variant::Variant;
 use super::waiting::Waiting;
 
 /// Events between two looks at whether to stop.
-const EVENTS_BETWEEN_LOOKS: usize = 1 << 16;
+pub(super) const EVENTS_BETWEEN_LOOKS: usize = 1 << 16;
 
 /// Replays a traffic through a policy; `false` if stopped before its end.
 pub fn replay(
@@ -37,8 +39,15 @@ pub fn replay(
         balancers: Balancers::new(&prepared.tiers, variant.seed),
         agenda: BTreeMap::new(),
         scheduled: 0,
+        disruption: Disruption::new(prepared, variant),
+        clients: variant.closed_loop.then(|| Clients::new(prepared.site, traffic, selector)),
+        stopped,
         observer,
     };
+    let turns_us = walk.disruption.map(Disruption::turns_us);
+    for t_us in turns_us.into_iter().flatten() {
+        walk.schedule(t_us, Rank::Turn, 0, Due::Turn);
+    }
     for (count, (event, t_us)) in arrangement.in_order().enumerate() {
         if count % EVENTS_BETWEEN_LOOKS == 0 && stopped() {
             return false;
@@ -46,15 +55,20 @@ pub fn replay(
         if variant.drop_already_refused && traffic.already_refused(event) {
             continue;
         }
-        walk.run_until(Moment { t_us, rank: Rank::Arrival, event, number: 0 });
-        walk.go(Flight::new(event, t_us, prepared.tiers.len()), t_us);
+        if !walk.run_until(Moment { t_us, rank: Rank::Arrival, event, number: 0 }) {
+            return false;
+        }
+        if walk.clients.as_ref().is_some_and(|clients| clients.has_given_up(event)) {
+            walk.observer.given_up(event);
+            continue;
+        }
+        walk.go(Flight::new((event, 1), t_us, prepared.tiers.len()), t_us);
     }
-    walk.run_until(Moment { t_us: i64::MAX, rank: Rank::Arrival, event: usize::MAX, number: 0 });
-    true
+    walk.run_until(Moment { t_us: i64::MAX, rank: Rank::Arrival, event: usize::MAX, number: 0 })
 }
 
-/// When something is due. At one instant completions come first, then what waits, then arrivals, in the
-/// order in which they arrived.
+/// When something is due. At one instant a store's outage begins or ends first, then come completions, then
+/// what waits, then arrivals, in the order in which they arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Moment {
     t_us: i64,
@@ -65,6 +79,7 @@ struct Moment {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
+    Turn,
     Completion,
     Wake,
     Arrival,
@@ -73,10 +88,12 @@ enum Rank {
 /// What is due.
 #[derive(Debug)]
 enum Due {
+    /// A store's outage begins or ends.
+    Turn,
     /// A request that holds a slot ends.
     Release(Holder),
-    /// A response is there that may count.
-    Count(Holder),
+    /// A response is there that counts: to which attempt.
+    Count(Holder, u32),
     /// The first that waits may start.
     Wake(usize, StateKey),
     /// A delayed request goes on.
@@ -87,6 +104,8 @@ enum Due {
 #[derive(Debug)]
 pub(super) struct Flight {
     pub(super) event: usize,
+    /// Which attempt of its client it is, from 1.
+    pub(super) attempt: u32,
     pub(super) arrived_us: i64,
     next_unit: usize,
     /// Slots it holds.
@@ -98,9 +117,21 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    fn new(event: usize, arrived_us: i64, tiers: usize) -> Self {
-        let instances = vec![None; tiers];
-        Self { event, arrived_us, next_unit: 0, held: Vec::new(), counts: Vec::new(), instances }
+    fn new((event, attempt): Try, arrived_us: i64, tiers: usize) -> Self {
+        Self {
+            event,
+            attempt,
+            arrived_us,
+            next_unit: 0,
+            held: Vec::new(),
+            counts: Vec::new(),
+            instances: vec![None; tiers],
+        }
+    }
+
+    /// The request, and which attempt of its client it is.
+    pub(super) fn of(&self) -> Try {
+        (self.event, self.attempt)
     }
 }
 
@@ -122,36 +153,58 @@ pub(super) struct Walk<'a> {
     balancers: Balancers<'a>,
     agenda: BTreeMap<Moment, Due>,
     scheduled: u64,
+    pub(super) disruption: Option<Disruption<'a>>,
+    /// If they react to refusals.
+    pub(super) clients: Option<Clients<'a>>,
+    stopped: &'a (dyn Fn() -> bool + Sync),
     pub(super) detail: bool,
     pub(super) observer: &'a mut dyn Observer,
 }
 
 impl<'a> Walk<'a> {
-    /// Does what is due before a moment.
-    fn run_until(&mut self, until: Moment) {
+    /// Does what is due before a moment; `false` if stopped.
+    fn run_until(&mut self, until: Moment) -> bool {
+        let mut done = 0;
         while let Some(entry) = self.agenda.first_entry() {
             if *entry.key() >= until {
-                return;
+                return true;
+            }
+            done += 1;
+            if done % EVENTS_BETWEEN_LOOKS == 0 && (self.stopped)() {
+                return false;
             }
             let (moment, due) = entry.remove_entry();
             match due {
+                Due::Turn => self.turn(moment.t_us),
                 Due::Release(holder) => {
                     self.states.complete(holder, moment.t_us);
                     self.wake(holder.limit, holder.key, moment.t_us);
                 }
-                Due::Count(holder) => {
-                    self.states.charge(holder, moment.t_us);
-                    self.observer.counted(&Counted {
-                        event: moment.event,
-                        limit: holder.limit,
-                        key: holder.key.1,
-                        t_us: moment.t_us,
-                        after: self.states.level(holder, moment.t_us),
-                    });
+                Due::Count(holder, attempt) => {
+                    self.count(holder, (moment.event, attempt), moment.t_us);
                 }
                 Due::Wake(limit, key) => self.wake(limit, key, moment.t_us),
                 Due::GoOn(flight) => self.go(flight, moment.t_us),
             }
+        }
+        true
+    }
+
+    /// Charges what was to be charged once the response is there, in whatever memory the state is by now.
+    fn count(&mut self, holder: Holder, of: Try, t_us: i64) {
+        let late = self.answers_late(holder, of, t_us);
+        let answered = match self.call(holder, of, t_us) {
+            Call::Answered(holder) => Some(holder),
+            Call::Failed(..) => None,
+        };
+        for holder in late.into_iter().chain(answered) {
+            self.states.charge(holder, t_us);
+        }
+        if let Some(holder) = answered.or(late) {
+            let after = self.states.level(holder, t_us);
+            let (event, attempt) = of;
+            let (limit, key) = (holder.limit, holder.key.1);
+            self.observer.counted(&Counted { event, attempt, limit, key, t_us, after });
         }
     }
 
@@ -165,13 +218,18 @@ impl<'a> Walk<'a> {
         self.schedule(t_us, Rank::Wake, 0, Due::Wake(limit, key));
     }
 
+    /// Takes a request on at an instant that it was given, before what arrives then.
+    pub(super) fn go_later(&mut self, flight: Flight, t_us: i64) {
+        self.schedule(t_us, Rank::Wake, flight.event, Due::GoOn(flight));
+    }
+
     /// Takes a request on from where it is.
     pub(super) fn go(&mut self, mut flight: Flight, t_us: i64) {
         let prepared = self.prepared;
         while let Some(unit) = prepared.units.get(flight.next_unit) {
             flight.next_unit += 1;
-            let (event, instances) = (flight.event, &mut flight.instances);
-            self.balancers.reach(unit.tier, event, self.traffic, instances);
+            let (of, instances) = (flight.of(), &mut flight.instances);
+            self.balancers.reach(unit.tier, of, self.traffic, instances);
             let queued = match unit.members.as_slice() {
                 [only] => self.limit(*only).is_some_and(|ready| ready.limit.queue.is_some()),
                 _ => false,
@@ -204,12 +262,24 @@ impl<'a> Walk<'a> {
         self.prepared.limits.get(index)
     }
 
+    pub(super) fn units(&self) -> &'a [Unit] {
+        &self.prepared.units
+    }
+
     pub(super) fn refuse(&mut self, flight: Flight, limit: usize, t_us: i64) {
         for holder in &flight.held {
             self.states.complete(*holder, t_us);
         }
-        let (event, delay_us) = (flight.event, t_us - flight.arrived_us);
-        self.observer.ended(&Ended { event, t_us, delay_us, refused_by: Some(limit) });
+        let ((event, attempt), delay_us) = (flight.of(), t_us - flight.arrived_us);
+        self.observer.ended(&Ended { event, attempt, t_us, delay_us, refused_by: Some(limit) });
+        if let Some(pause_us) = self.pause_us(&flight, limit, t_us) {
+            let again_us = t_us.saturating_add(pause_us);
+            let again = Flight::new((event, attempt + 1), again_us, self.prepared.tiers.len());
+            self.schedule(again_us, Rank::Arrival, event, Due::GoOn(again));
+        }
+        if let Some(clients) = &mut self.clients {
+            clients.answered(event, true);
+        }
         for holder in flight.held {
             // not at once: what then starts may be refused in turn, and so on without end
             if self.waits(holder.limit, holder.key).is_some() {
@@ -219,9 +289,12 @@ impl<'a> Walk<'a> {
     }
 
     fn admit(&mut self, flight: Flight, t_us: i64) {
-        let Flight { event, arrived_us, held, counts, .. } = flight;
+        let Flight { event, attempt, arrived_us, held, counts, .. } = flight;
         let delay_us = t_us - arrived_us;
-        self.observer.ended(&Ended { event, t_us, delay_us, refused_by: None });
+        self.observer.ended(&Ended { event, attempt, t_us, delay_us, refused_by: None });
+        if let Some(clients) = &mut self.clients {
+            clients.answered(event, false);
+        }
         let mut lasted_us = self.traffic.duration_us(event).unwrap_or(0).max(0);
         if self.traffic.events.observed.get(event) == Some(&Observed::Delay) {
             // how long it took includes how long it was held up then
@@ -236,7 +309,7 @@ impl<'a> Walk<'a> {
             let ranges = self.limit(holder.limit).and_then(|r| r.limit.count_when.as_ref());
             if ranges.is_some_and(|ranges| self.selector.status_fits(event, ranges)) {
                 let end_us = t_us.saturating_add(lasted_us);
-                self.schedule(end_us, Rank::Completion, event, Due::Count(holder));
+                self.schedule(end_us, Rank::Completion, event, Due::Count(holder, attempt));
             }
         }
     }

@@ -1,25 +1,28 @@
 //! A policy's replay with its doubts: the base case, and each thing that is open varied on its own.
 
-use rayon::prelude::*;
-
-use crate::limiter::{Limiter, Verdict};
 use crate::measure::cohorts::Cohorts;
-use crate::policy::{Limit, Policy};
+use crate::policy::Policy;
 use crate::site::Site;
 use crate::site::labels::LabelIndex;
 use crate::site::matching::TextCondition;
 use crate::traffic::Traffic;
 use crate::traffic::select::{AlreadyRefused, Selector};
 use crate::units::bracket::{Bracket, BracketKind};
-use crate::units::span::SECOND_US;
 
 use super::arrangement::{Arrangement, Placement};
+use super::cases::{Case, cases};
 use super::duplicates::DuplicateWatch;
-use super::observer::{Asked, Both, Observer};
-use super::prepare::Prepared;
+use super::growth;
+use super::observer::Both;
+use super::outage_tally::{OutageCount, OutageTally};
+use super::plan::{self, Engine, EngineChoice};
+use super::prepare::{Memo, Prepared};
 use super::reference;
-use super::tally::{Tally, Tallying};
-use super::variant::{Variant, Waf};
+use super::side_by_side::SideBySide;
+use super::stage::Eyes;
+use super::sustained::Held;
+use super::tally::{Detail, Tally, Tallying};
+use super::variant::Variant;
 
 /// What is replayed.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +39,10 @@ pub struct Scene<'a> {
     pub steps_us: &'a [i64],
     /// Whether lines that were refused already are left out.
     pub drop_already_refused: bool,
+    /// Which engine is to be used.
+    pub engine: EngineChoice,
+    /// Whether the site's clients react to refusals.
+    pub closed_loop: bool,
 }
 
 impl<'a> Scene<'a> {
@@ -44,6 +51,12 @@ impl<'a> Scene<'a> {
         let mut selector = Selector::new(self.traffic, self.conditions, self.labels);
         selector.already_refused = already_refused;
         selector
+    }
+
+    /// The base case: nothing is varied.
+    pub(super) fn base(&self) -> Variant {
+        let Self { drop_already_refused, closed_loop, .. } = *self;
+        Variant { drop_already_refused, closed_loop, ..Variant::default() }
     }
 }
 
@@ -83,6 +96,8 @@ impl Doubt {
 /// A policy replayed.
 #[derive(Debug)]
 pub struct Replayed {
+    /// Which engine replayed it.
+    pub engine: Engine,
     /// The base case.
     pub base: Tally,
     /// Further cases, each with what it varies.
@@ -91,9 +106,26 @@ pub struct Replayed {
     pub reclaim_differs: Vec<u64>,
     /// Identities that are customers and match an attacker rule too.
     pub overlap: u64,
+    /// At which factor of growth the first customer is refused, hundredths.
+    pub growth: Option<u64>,
+    /// How the policy holds each attack rule, in the order of the site file.
+    pub held: Vec<Held>,
 }
 
 impl Replayed {
+    /// Nothing replayed yet.
+    fn new(engine: Engine, overlap: u64) -> Self {
+        Self {
+            engine,
+            base: Tally::default(),
+            varied: Vec::new(),
+            reclaim_differs: Vec::new(),
+            overlap,
+            growth: None,
+            held: Vec::new(),
+        }
+    }
+
     /// Whether it matters where in their steps of time requests came.
     pub fn depends_on_placement(&self) -> bool {
         let figures = |tally: &Tally| {
@@ -125,175 +157,87 @@ impl Replayed {
     }
 }
 
-/// One case of a replay.
-#[derive(Debug, Clone, Copy)]
-struct Case {
-    doubt: Doubt,
-    placement: Placement,
-    variant: Variant,
-    already_refused: AlreadyRefused,
-}
-
 /// Replays a policy and all that is open; `None` if stopped.
 pub fn replay(
     scene: &Scene<'_>,
     policy: &Policy,
     stopped: &(dyn Fn() -> bool + Sync),
 ) -> Option<Replayed> {
-    let base = Variant { drop_already_refused: scene.drop_already_refused, ..Variant::default() };
+    replay_all(scene, std::slice::from_ref(policy), stopped)?.pop()
+}
+
+/// Replays policies side by side, each with all that is open; `None` if stopped.
+pub fn replay_all(
+    scene: &Scene<'_>,
+    policies: &[Policy],
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Option<Vec<Replayed>> {
     let selector = scene.selector(AlreadyRefused::NoneMatch);
-    let prepared = Prepared::new(policy, scene.site, scene.traffic, &selector);
+    // what policies grow out of is prepared along with them, since they ask for the same
+    let less: Vec<Vec<Policy>> = policies.iter().map(growth::shrunk).collect();
+    let mut memo = Memo::default();
+    let mut prepare =
+        |policy| Prepared::new(policy, scene.site, scene.traffic, &selector, &mut memo);
+    let prepared: Vec<Prepared<'_>> = policies.iter().map(&mut prepare).collect();
+    let less: Vec<Vec<Prepared<'_>>> =
+        less.iter().map(|policies| policies.iter().map(&mut prepare).collect()).collect();
+    let base = scene.base();
+    let cases: Vec<Vec<Case>> =
+        prepared.iter().map(|prepared| cases(scene, prepared, base)).collect();
     let cohorts = Cohorts::new(scene.site, scene.traffic, &selector);
-    let bunched = Arrangement::bunched(scene.traffic);
-    let stage = Stage { scene, prepared: &prepared, cohorts: &cohorts, selector, stopped };
-    // what nginx limits decide is kept only where two replays are compared
-    let (tally_of_base, verdicts) = stage.run(&bunched, &base, true)?;
-    let freed = tally_of_base.limits.iter().any(|limit| limit.reclaimed > 0);
-    let reclaim_differs = if freed {
-        let (_, others) = stage.run(&bunched, &Variant { no_reclaim: true, ..base }, true)?;
-        verdicts.differing(others, policy.limits.len())
-    } else {
-        vec![0; policy.limits.len()]
+    let other_selector = scene.selector(AlreadyRefused::AllMatch);
+    let other_cohorts = cases
+        .iter()
+        .flatten()
+        .any(Case::sees_all_match)
+        .then(|| Cohorts::new(scene.site, scene.traffic, &other_selector));
+    let all = SideBySide {
+        scene,
+        eyes: Eyes::new(scene, selector, &cohorts),
+        other_eyes: other_cohorts.as_ref().map(|c| Eyes::new(scene, other_selector, c)),
+        prepared: &prepared,
+        less: &less,
+        cases,
+        stopped,
     };
-    let varied: Option<Vec<(Doubt, Tally)>> = cases(scene, policy, &prepared, base)
-        .par_iter()
-        .map(|case| {
-            let arrangement = Arrangement::new(scene.traffic, case.placement, scene.steps_us);
-            let (tally, _) = if case.already_refused == AlreadyRefused::NoneMatch {
-                stage.run(&arrangement, &case.variant, false)?
-            } else {
-                let selector = scene.selector(case.already_refused);
-                let cohorts = Cohorts::new(scene.site, scene.traffic, &selector);
-                let stage = Stage { selector, cohorts: &cohorts, ..stage };
-                stage.run(&arrangement, &case.variant, false)?
-            };
-            Some((case.doubt, tally))
-        })
-        .collect();
-    let overlap = cohorts.overlap;
-    Some(Replayed { base: tally_of_base, varied: varied?, reclaim_differs, overlap })
+    let engines = policies.iter().map(|policy| plan::engine(scene, policy));
+    let mut replayed: Vec<Replayed> =
+        engines.map(|engine| Replayed::new(engine, cohorts.overlap)).collect();
+    // arrangements one after the other: each is as large as a column or two
+    for placement in Placement::ALL {
+        all.replay(placement, &mut replayed)?;
+    }
+    Some(replayed)
 }
 
-/// What all cases of a replay share, but for those that see the log with other eyes.
-#[derive(Clone, Copy)]
-struct Stage<'a> {
-    scene: &'a Scene<'a>,
-    prepared: &'a Prepared<'a>,
-    cohorts: &'a Cohorts,
-    selector: Selector<'a>,
-    stopped: &'a (dyn Fn() -> bool + Sync),
-}
-
-impl Stage<'_> {
-    /// Replays one case; `None` if stopped. The verdicts of nginx limits are empty unless kept.
-    fn run(
-        &self,
-        arrangement: &Arrangement<'_>,
-        variant: &Variant,
-        keep: bool,
-    ) -> Option<(Tally, Verdicts)> {
-        let Self { scene, prepared, cohorts, selector, stopped } = self;
-        let duplicates = DuplicateWatch::all(scene.site, scene.traffic, selector);
-        let tallying = Tallying::new(prepared, scene.traffic, cohorts, duplicates);
-        let limits = prepared.limits.iter().map(|ready| &ready.limit.limiter);
-        let kept = limits.map(|limiter| keep && matches!(limiter, Limiter::Nginx(_))).collect();
-        let mut both = Both(tallying, Verdicts { kept, list: Vec::new() });
-        let done = reference::replay(
-            prepared,
-            scene.traffic,
-            selector,
-            arrangement,
-            variant,
-            *stopped,
-            &mut both,
-        );
-        done.then(|| (both.0.finish(), both.1))
-    }
-}
-
-/// The cases besides the base.
-fn cases(scene: &Scene<'_>, policy: &Policy, prepared: &Prepared<'_>, base: Variant) -> Vec<Case> {
-    let case = |doubt| Case {
-        doubt,
-        placement: Placement::Bunched,
-        variant: base,
-        already_refused: AlreadyRefused::NoneMatch,
-    };
-    let mut list = Vec::new();
-    let finest = policy.limits.iter().map(|limit| limit.tick_us).min().unwrap_or(i64::MAX);
-    if scene.steps_us.iter().any(|step| *step > finest) {
-        for placement in [Placement::Spread, Placement::Border] {
-            list.push(Case { placement, ..case(Doubt::Resolution) });
-        }
-    }
-    if policy.limits.iter().any(|limit| matches!(limit.limiter, Limiter::AwsWaf(_))) {
-        for phase_us in (0..10).map(|second| second * SECOND_US) {
-            for waf in [Waf::Lenient(phase_us), Waf::Strict(phase_us)] {
-                list.push(Case { variant: Variant { waf, ..base }, ..case(Doubt::Waf) });
-            }
-        }
-    }
-    if prepared.spreads_at_random() {
-        for seed in 1..8 {
-            list.push(Case { variant: Variant { seed, ..base }, ..case(Doubt::Balance) });
-        }
-    }
-    let counts_responses = |limit: &Limit| limit.count_when.is_some();
-    let open = policy.limits.iter().any(counts_responses) || scene.site.looks_at_status();
-    if open && scene.traffic.any_already_refused() && !base.drop_already_refused {
-        let already_refused = AlreadyRefused::AllMatch;
-        list.push(Case { already_refused, ..case(Doubt::AlreadyRefused) });
-    }
-    list
-}
-
-/// Every verdict of the nginx limits, to be compared with those of another replay.
-#[derive(Debug)]
-struct Verdicts {
-    /// Per limit: whether its verdicts are kept.
-    kept: Vec<bool>,
-    list: Vec<(u32, u32, Verdict)>,
-}
-
-impl Observer for Verdicts {
-    fn asked(&mut self, asked: &Asked) {
-        if self.kept.get(asked.limit) != Some(&true) {
-            return;
-        }
-        let (event, limit) = (u32::try_from(asked.event), u32::try_from(asked.limit));
-        if let (Ok(event), Ok(limit)) = (event, limit) {
-            self.list.push((event, limit, asked.verdict));
-        }
-    }
-}
-
-impl Verdicts {
-    /// Per limit, how many requests get another verdict, or are asked in one of both only.
-    fn differing(mut self, mut other: Self, limits: usize) -> Vec<u64> {
-        self.list.sort_unstable();
-        other.list.sort_unstable();
-        let mut counts = vec![0; limits];
-        let (mut mine, mut theirs) = (self.list.iter().peekable(), other.list.iter().peekable());
-        loop {
-            let place = |entry: &&(u32, u32, Verdict)| (entry.0, entry.1);
-            let (left, right) = (mine.peek().map(place), theirs.peek().map(place));
-            let differs = match (left, right) {
-                (None, None) => return counts,
-                (Some(left), Some(right)) if left == right => mine.next() != theirs.next(),
-                (Some(left), right) if right.is_none_or(|right| left < right) => {
-                    mine.next();
-                    true
-                }
-                _ => {
-                    theirs.next();
-                    true
-                }
-            };
-            let limit = left.into_iter().chain(right).min().map(|(_, limit)| limit);
-            let slot = limit.and_then(|limit| usize::try_from(limit).ok());
-            if let (true, Some(count)) = (differs, slot.and_then(|slot| counts.get_mut(slot))) {
-                *count += 1;
-            }
-        }
-    }
+/// Replays the base case of a policy in one of the site's outages, by its index: all that the policy does
+/// then, and what becomes of the requests that come while it lasts. `None` if stopped, or if there is no
+/// such outage.
+pub fn replay_outage(
+    scene: &Scene<'_>,
+    policy: &Policy,
+    outage: usize,
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Option<(Tally, OutageTally)> {
+    let facts = scene.site.outages.get(outage)?;
+    let variant = Variant { outage: Some(outage), ..scene.base() };
+    let selector = scene.selector(AlreadyRefused::NoneMatch);
+    let memo = &mut Memo::default();
+    let prepared = Prepared::new(policy, scene.site, scene.traffic, &selector, memo);
+    let cohorts = Cohorts::new(scene.site, scene.traffic, &selector);
+    let duplicates = DuplicateWatch::all(scene.site, scene.traffic, &selector);
+    let tallying = Tallying::new(&prepared, scene.traffic, &cohorts, duplicates, Detail::Figures);
+    let during = OutageCount::new(&cohorts, (facts.from_us, facts.to_us));
+    let mut both = Both(tallying, during);
+    let arrangement = Arrangement::bunched(scene.traffic);
+    let done = reference::replay(
+        &prepared,
+        scene.traffic,
+        &selector,
+        &arrangement,
+        &variant,
+        stopped,
+        &mut both,
+    );
+    done.then(|| (both.0.finish(), both.1.finish()))
 }

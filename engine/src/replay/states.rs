@@ -11,8 +11,29 @@ use super::observer::Cause;
 use super::prepare::Prepared;
 use super::variant::Variant;
 
-/// The instance of a tier, and the number of a key.
-pub(super) type StateKey = (u32, u32);
+/// Where a state is, and the number of its key.
+pub(super) type StateKey = (Home, u32);
+
+/// Where a state is: in an instance's memory or a store's, which may have forgotten what it held before.
+/// Ordered, so that states lie together that are looked at together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Home {
+    pub(super) memory: Memory,
+    /// The instance, where each counts for itself; else 0.
+    pub(super) instance: u32,
+}
+
+/// Which memory a state is in. A store that comes back empty has another than before, so that nothing
+/// that was in the old one is ever found again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Memory {
+    /// The one that is meant to hold it.
+    Own,
+    /// An instance's own, while the store can't be asked.
+    StandIn,
+    /// The store's after it forgot.
+    Emptied,
+}
 
 /// One limit, one key: whose state is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +41,8 @@ pub(super) struct Holder {
     pub(super) limit: usize,
     pub(super) key: StateKey,
     pub(super) weight: u64,
+    /// The instance that counts for itself if the store can't be asked.
+    pub(super) stand_in: u32,
 }
 
 /// What a limit says to a request.
@@ -54,8 +77,8 @@ struct Rule {
 pub(super) struct States {
     rules: Vec<Rule>,
     tables: Vec<BTreeMap<StateKey, Slot>>,
-    /// Per table: (instance, look) → key, the oldest look first.
-    looks: Vec<BTreeMap<(u32, u64), u32>>,
+    /// Per table: (home, look) → key, the oldest look first.
+    looks: Vec<BTreeMap<(Home, u64), u32>>,
     look: u64,
     /// Keys freed since they were last taken: (limit, key).
     freed: Vec<(usize, u32)>,
@@ -143,6 +166,15 @@ impl States {
         });
     }
 
+    /// Has the distance to the next start counted from an instant: only `spacing` has one.
+    pub(super) fn pause(&mut self, holder: Holder, until_us: i64) {
+        self.change(holder, until_us, |limiter, state, tick, _| {
+            if let (Limiter::Spacing(spacing), State::Spacing(state)) = (limiter, state) {
+                spacing.pause(state, tick);
+            }
+        });
+    }
+
     /// As if everything a key's state remembers had happened so much later, microseconds.
     pub(super) fn shift(&mut self, holder: Holder, by_us: i64) {
         self.change(holder, 0, |limiter, state, _, _| limiter.shift(state, by_us));
@@ -211,10 +243,10 @@ impl States {
             return;
         }
         let (table, now_us) = (rule.table, floor(t_us, rule.tick_us));
-        let (instance, key) = holder.key;
+        let (home, key) = holder.key;
         let known = self.tables.get(table).is_some_and(|slots| slots.contains_key(&holder.key));
         if !known {
-            self.free_idle(&nginx, holder.limit, table, instance, now_us);
+            self.free_idle(&nginx, holder.limit, table, home, now_us);
         }
         self.look += 1;
         let look = self.look;
@@ -224,18 +256,18 @@ impl States {
         };
         let fresh = || Slot { state: Limiter::Nginx(nginx).fresh(), seen: look };
         let slot = slots.entry(holder.key).or_insert_with(fresh);
-        looks.remove(&(instance, slot.seen));
+        looks.remove(&(home, slot.seen));
         slot.seen = look;
-        looks.insert((instance, look), key);
+        looks.insert((home, look), key);
     }
 
-    fn free_idle(&mut self, nginx: &Nginx, limit: usize, table: usize, instance: u32, now_us: i64) {
+    fn free_idle(&mut self, nginx: &Nginx, limit: usize, table: usize, home: Home, now_us: i64) {
         for _ in 0..2 {
             let oldest = self.looks.get(table).and_then(|looks| {
-                looks.range((instance, 0)..=(instance, u64::MAX)).next().map(|(_, key)| *key)
+                looks.range((home, 0)..=(home, u64::MAX)).next().map(|(_, key)| *key)
             });
             let Some(key) = oldest else { return };
-            let slot = self.tables.get(table).and_then(|slots| slots.get(&(instance, key)));
+            let slot = self.tables.get(table).and_then(|slots| slots.get(&(home, key)));
             let idle = slot.is_some_and(|slot| match &slot.state {
                 State::Nginx(state) => nginx.idle_and_empty(state, now_us),
                 _ => false,
@@ -243,7 +275,7 @@ impl States {
             if !idle {
                 return;
             }
-            self.remove(table, (instance, key));
+            self.remove(table, (home, key));
             self.freed.push((limit, key));
         }
     }
@@ -258,5 +290,10 @@ impl States {
 
 /// An instant as a clock of that step shows it.
 pub(super) fn floor(t_us: i64, tick_us: i64) -> i64 {
-    t_us - t_us.rem_euclid(tick_us.max(1))
+    t_us - match tick_us {
+        ..=1 => 0,
+        // by a number known beforehand, which nearly all clocks have, is much faster
+        1_000 => t_us.rem_euclid(1_000),
+        step => t_us.rem_euclid(step),
+    }
 }

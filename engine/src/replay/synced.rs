@@ -220,7 +220,7 @@ impl<'a> Synced<'a> {
         t_us: i64,
         instances: &mut [Option<u32>],
     ) -> Vec<Holder> {
-        self.balancers.reach(unit.tier, event, self.traffic, instances);
+        self.balancers.reach(unit.tier, (event, 1), self.traffic, instances);
         let members = unit.members.iter().filter_map(|index| {
             let ready = self.prepared.limits.get(*index)?;
             let holder = ready.holder(*index, self.traffic, event, t_us, instances)?;

@@ -1,7 +1,5 @@
 //! Counts what a replay decides: per limit, per cohort, per attack rule, and in total.
 
-use std::collections::BTreeMap;
-
 use crate::limiter::Verdict;
 use crate::measure::cohorts::{Cohort, Cohorts};
 use crate::measure::percentile::nearest_rank;
@@ -11,21 +9,40 @@ use crate::units::span::SECOND_US;
 
 use super::alarm::AlarmBell;
 use super::duplicates::DuplicateWatch;
-use super::key_tally::{FillTally, KeyTallies};
-use super::observer::{Asked, Cause, Counted, Ended, Observer};
+use super::fullest::Fullest;
+use super::key_tally::FillTally;
+use super::limit_count::LimitCount;
+use super::observer::{Asked, Counted, Ended, Observer};
 use super::prepare::Prepared;
+use super::sustained::Pace;
+
+/// How much is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Verdicts and who they hit.
+    Verdicts,
+    /// Also what only the base case is asked for: how long delays are, windows' first seconds, store calls,
+    /// memory, instances.
+    Figures,
+}
 
 /// What a policy would have done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Per limit, in the policy's order.
     pub limits: Vec<LimitTally>,
-    /// Requests replayed.
+    /// Requests replayed: that of a client that tries several times is one, and its first answer counts.
     pub requests: u64,
     /// Of these, refused by any limit.
     pub refused: u64,
     /// Of these, admitted later than they came.
     pub delayed: u64,
+    /// Further attempts of clients whose requests were refused.
+    pub retries: u64,
+    /// Requests that were refused at first, and admitted when their client tried again.
+    pub retries_admitted: u64,
+    /// Requests that never came, since their client had given up; not among those replayed.
+    pub given_up: u64,
     /// Per cohort, as [`Cohort::ALL`].
     pub cohorts: [CohortTally; 3],
     /// Per attack rule, in the order of the site file.
@@ -34,6 +51,8 @@ pub struct Tally {
     pub duplicates: Vec<(String, u64, u64)>,
     /// Alarms raised.
     pub alarms: Vec<AlarmTally>,
+    /// Calls to stores, in the second in which there were most.
+    pub most_store_calls_in_a_second: u64,
 }
 
 /// What one limit would have done.
@@ -47,7 +66,7 @@ pub struct LimitTally {
     pub shadow_refused: u64,
     /// Of these, held up.
     pub delayed: u64,
-    /// How long, microseconds, sorted.
+    /// How long, microseconds, sorted; only where figures are counted ([`Detail::Figures`]).
     pub delays_us: Vec<i64>,
     /// Requests without its key.
     pub missing_key: u64,
@@ -65,10 +84,32 @@ pub struct LimitTally {
     pub fill: FillTally,
     /// Requests that passed it, in the second in which most did.
     pub most_admitted_in_a_second: u64,
-    /// Idle keys that nginx would have freed.
-    pub reclaimed: u64,
+    /// Requests it admitted in the first second of a window, of the window in which they were most; `None`
+    /// where windows aren't those of a clock or a calendar.
+    pub peak_after_reset: Option<u64>,
+    /// Times it was asked in its store; the limits of a group in one store share a call, which is counted
+    /// at the first that was asked.
+    pub store_calls: u64,
+    /// The same in the second in which there were most.
+    pub most_store_calls_in_a_second: u64,
+    /// What its counters take at their fullest, all instances together, bytes: an estimate. `None` where
+    /// they take nothing of the user's.
+    pub state_bytes: Option<u64>,
     /// Per cohort, as [`Cohort::ALL`].
     pub cohorts: [CohortTally; 3],
+    /// Per instance, by its number, where each counts for itself; else none.
+    pub instances: Vec<InstanceTally>,
+}
+
+/// What a limit would have done on one instance.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct InstanceTally {
+    /// Requests it was asked about.
+    pub asked: u64,
+    /// Of these, refused (in shadow mode: that would have been).
+    pub refused: u64,
+    /// Distinct keys asked about.
+    pub keys: u64,
 }
 
 /// Requests and identities of a cohort.
@@ -95,8 +136,16 @@ pub struct RuleTally {
     pub requests: u64,
     /// Of these, refused.
     pub refused: u64,
-    /// From its first to its last request, microseconds.
-    pub lasted_us: i64,
+    /// Seconds from that of its first to that of its last request, both included; 0 without requests.
+    pub seconds: u64,
+}
+
+impl RuleTally {
+    /// How fast its requests came.
+    pub fn pace(&self) -> Pace {
+        let per_us = u128::from(self.seconds) * u128::from(SECOND_US.unsigned_abs());
+        Pace { count: self.requests.into(), per_us: per_us.max(1) }
+    }
 }
 
 /// An alarm that was raised.
@@ -113,16 +162,23 @@ pub struct AlarmTally {
 /// Counts while a replay runs.
 #[derive(Debug)]
 pub struct Tallying<'a> {
-    cohorts: &'a Cohorts,
-    limits: Vec<LimitCount>,
+    cohorts: &'a Cohorts<'a>,
+    limits: Vec<LimitCount<'a>>,
     total: CohortCount,
     requests: u64,
     refused: u64,
     delayed: u64,
+    retries: u64,
+    retries_admitted: u64,
+    given_up: u64,
     rules: Vec<RuleCount<'a>>,
     duplicates: Vec<DuplicateWatch<'a>>,
     alarms: Vec<AlarmBell>,
+    /// The request that each store call was last made for, and when, microseconds.
+    calls: Vec<Option<(usize, i64)>>,
+    detail: Detail,
     times_us: &'a [i64],
+    durations_us: &'a [i64],
 }
 
 /// What is counted of one attack rule.
@@ -134,19 +190,10 @@ struct RuleCount<'a> {
     period_us: Option<(i64, i64)>,
 }
 
-/// What is counted of one limit.
-#[derive(Debug)]
-struct LimitCount {
-    tally: LimitTally,
-    keys: KeyTallies,
-    cohorts: CohortCount,
-    admitted: BTreeMap<i64, u64>,
-}
-
 /// Requests and identities by cohort.
 #[derive(Debug)]
-struct CohortCount {
-    tallies: [CohortTally; 3],
+pub(super) struct CohortCount {
+    pub(super) tallies: [CohortTally; 3],
     /// Per cohort and identity: seen, and refused.
     seen: [Vec<u8>; 3],
 }
@@ -155,12 +202,12 @@ const SEEN: u8 = 1;
 const REFUSED: u8 = 2;
 
 impl CohortCount {
-    fn new(identities: usize) -> Self {
+    pub(super) fn new(identities: usize) -> Self {
         let seen = || vec![0; identities];
         Self { tallies: [CohortTally::default(); 3], seen: [seen(), seen(), seen()] }
     }
 
-    fn count(&mut self, cohort: Cohort, identity: Option<usize>, verdict: Verdict) {
+    pub(super) fn count(&mut self, cohort: Cohort, identity: Option<usize>, verdict: Verdict) {
         let at = Cohort::ALL.iter().position(|known| *known == cohort).unwrap_or(2);
         let (Some(tally), Some(seen)) = (self.tallies.get_mut(at), self.seen.get_mut(at)) else {
             return;
@@ -180,17 +227,14 @@ impl CohortCount {
 impl<'a> Tallying<'a> {
     /// Begins to count.
     pub fn new(
-        prepared: &Prepared<'_>,
+        prepared: &Prepared<'a>,
         traffic: &'a Traffic,
-        cohorts: &'a Cohorts,
+        cohorts: &'a Cohorts<'a>,
         duplicates: Vec<DuplicateWatch<'a>>,
+        detail: Detail,
     ) -> Self {
-        let limits = prepared.limits.iter().map(|ready| LimitCount {
-            tally: LimitTally::default(),
-            keys: KeyTallies::new(ready.keys.distinct()),
-            cohorts: CohortCount::new(cohorts.distinct),
-            admitted: BTreeMap::new(),
-        });
+        let limits = prepared.limits.iter();
+        let limits = limits.map(|ready| LimitCount::new(ready, traffic, cohorts.distinct, detail));
         let rules = cohorts.rules.iter().map(|(name, map)| RuleCount {
             tally: RuleTally { name: name.clone(), ..RuleTally::default() },
             map,
@@ -209,18 +253,26 @@ impl<'a> Tallying<'a> {
             requests: 0,
             refused: 0,
             delayed: 0,
+            retries: 0,
+            retries_admitted: 0,
+            given_up: 0,
             rules: rules.collect(),
             duplicates,
             alarms: alarms.collect(),
+            calls: vec![None; prepared.limits.len()],
+            detail,
             times_us: &traffic.events.times_us,
+            durations_us: &traffic.events.durations_us,
         }
     }
 
     /// The result.
     pub fn finish(self) -> Tally {
+        let mut calls = Fullest::default();
+        self.limits.iter().for_each(|limit| calls.merge(limit.calls.clone()));
         let limits = self.limits.into_iter().map(LimitCount::finish).collect();
         let rules = self.rules.into_iter().map(|mut rule| {
-            rule.tally.lasted_us = rule.period_us.map_or(0, |(first, last)| last - first);
+            rule.tally.seconds = rule.period_us.map_or(0, seconds);
             rule.tally
         });
         Tally {
@@ -228,10 +280,14 @@ impl<'a> Tallying<'a> {
             requests: self.requests,
             refused: self.refused,
             delayed: self.delayed,
+            retries: self.retries,
+            retries_admitted: self.retries_admitted,
+            given_up: self.given_up,
             cohorts: self.total.tallies,
             rules: rules.collect(),
             duplicates: self.duplicates.into_iter().map(DuplicateWatch::finish).collect(),
             alarms: self.alarms.into_iter().filter_map(AlarmBell::finish).collect(),
+            most_store_calls_in_a_second: calls.most(),
         }
     }
 }
@@ -240,7 +296,15 @@ impl Observer for Tallying<'_> {
     fn asked(&mut self, asked: &Asked) {
         let cohort = self.cohorts.of(asked.event);
         if let Some(count) = self.limits.get_mut(asked.limit) {
-            count.asked(asked, cohort, self.cohorts.identity(asked.event));
+            let lasted_us = self.durations_us.get(asked.event).copied().unwrap_or(0);
+            count.asked(asked, cohort, self.cohorts.identity(asked.event), lasted_us);
+            if let Some(last) = count
+                .call
+                .filter(|_| self.detail == Detail::Figures)
+                .and_then(|call| self.calls.get_mut(call))
+            {
+                count.called(asked, last);
+            }
         }
         for bell in self.alarms.iter_mut().filter(|bell| bell.limit == asked.limit) {
             let rules = self.rules.iter().map(|rule| rule.map.contains(asked.event));
@@ -261,12 +325,16 @@ impl Observer for Tallying<'_> {
     }
 
     fn ended(&mut self, ended: &Ended) {
-        let refused = ended.refused_by.is_some();
-        let verdict = match (refused, ended.delay_us) {
-            (true, _) => Verdict::Refuse,
-            (false, us @ 1..) => Verdict::Delay { us },
-            _ => Verdict::Pass,
-        };
+        let verdict = ended.verdict();
+        let (refused, further) = (!verdict.admits(), ended.attempt > 1);
+        for watch in &mut self.duplicates {
+            watch.ended(ended.event, ended.t_us, !refused, further);
+        }
+        if further {
+            self.retries += 1;
+            self.retries_admitted += u64::from(!refused);
+            return;
+        }
         self.requests += 1;
         self.refused += u64::from(refused);
         self.delayed += u64::from(matches!(verdict, Verdict::Delay { .. }));
@@ -281,50 +349,17 @@ impl Observer for Tallying<'_> {
                 *period_us = Some((first.min(arrived), last.max(arrived)));
             }
         }
-        for watch in &mut self.duplicates {
-            watch.ended(event, ended.t_us, !refused);
-        }
     }
 
-    fn reclaimed(&mut self, limit: usize, _key: u32, _t_us: i64) {
-        if let Some(count) = self.limits.get_mut(limit) {
-            count.tally.reclaimed += 1;
-        }
+    fn given_up(&mut self, _event: usize) {
+        self.given_up += 1;
     }
 }
 
-impl LimitCount {
-    fn asked(&mut self, asked: &Asked, cohort: Cohort, identity: Option<usize>) {
-        let tally = &mut self.tally;
-        let refused = asked.verdict == Verdict::Refuse;
-        tally.asked += 1;
-        tally.refused += u64::from(refused && !asked.shadow);
-        tally.shadow_refused += u64::from(refused && asked.shadow);
-        if let Verdict::Delay { us } = asked.verdict {
-            tally.delayed += 1;
-            tally.delays_us.push(us);
-        }
-        if refused {
-            tally.first_refusal_us.get_or_insert(asked.t_us);
-        } else {
-            let held_us = if let Verdict::Delay { us } = asked.verdict { us } else { 0 };
-            let second = (asked.t_us + held_us).div_euclid(SECOND_US);
-            *self.admitted.entry(second).or_default() += 1;
-        }
-        if asked.cause != Cause::NoKey {
-            self.keys.asked(asked.key, asked.t_us, refused);
-            self.keys.filled(asked.key, asked.after, asked.t_us);
-        }
-        self.cohorts.count(cohort, identity, asked.verdict);
-    }
-
-    fn finish(mut self) -> LimitTally {
-        self.tally.delays_us.sort_unstable();
-        self.tally.cohorts = self.cohorts.tallies;
-        self.tally.most_admitted_in_a_second = self.admitted.values().copied().max().unwrap_or(0);
-        self.keys.finish(&mut self.tally);
-        self.tally
-    }
+/// Seconds that a period touches.
+pub(super) fn seconds((first_us, last_us): (i64, i64)) -> u64 {
+    let second = |us: i64| us.div_euclid(SECOND_US);
+    u64::try_from(second(last_us) - second(first_us) + 1).unwrap_or(0)
 }
 
 impl LimitTally {

@@ -1,5 +1,9 @@
 //! The wrappers around limiters, one by one, on requests made by hand.
 
+mod balance;
+mod clients;
+mod figures;
+mod outages;
 mod queues;
 
 use crate::limiter::concurrency::Concurrency;
@@ -21,6 +25,7 @@ use crate::traffic::{Events, NONE, Observed, Traffic};
 use crate::units::address::Address;
 use crate::units::span::{MINUTE_US, SECOND_US};
 
+use super::plan::EngineChoice;
 use super::run::{Replayed, Scene, replay};
 
 /// One request: second of its arrival, number of its client, status, seconds it took.
@@ -54,7 +59,8 @@ fn limit(name: &str, most: u64) -> Limit {
     of(name, Limiter::SlidingLog(log))
 }
 
-fn of(name: &str, limiter: Limiter) -> Limit {
+/// A limit per address with nothing special about it.
+pub(super) fn of(name: &str, limiter: Limiter) -> Limit {
     let parts = vec![KeyPart::Key(KeySpec::ip(64))];
     Limit {
         name: name.to_owned(),
@@ -90,17 +96,32 @@ fn grouped(limit: Limit, charge: GroupCharge) -> Limit {
     Limit { group: Some(Group { name: "together".to_owned(), charge }), ..limit }
 }
 
-fn run_for(site: &Site, limits: Vec<Limit>, traffic: &Traffic) -> Replayed {
-    let policy = Policy { name: "test".to_owned(), file: String::new(), limits };
-    let scene = Scene {
+fn scene<'a>(site: &'a Site, traffic: &'a Traffic, labels: &'a LabelIndex) -> Scene<'a> {
+    Scene {
         site,
         traffic,
         conditions: &[],
-        labels: &LabelIndex::new(&[]),
+        labels,
         steps_us: &[1],
         drop_already_refused: false,
-    };
-    replay(&scene, &policy, &|| false).unwrap()
+        engine: EngineChoice::Reference,
+        closed_loop: false,
+    }
+}
+
+fn policy(limits: Vec<Limit>) -> Policy {
+    Policy { name: "test".to_owned(), file: String::new(), limits }
+}
+
+fn run_for(site: &Site, limits: Vec<Limit>, traffic: &Traffic) -> Replayed {
+    let labels = LabelIndex::new(&[]);
+    replay(&scene(site, traffic, &labels), &policy(limits), &|| false).unwrap()
+}
+
+/// A tier called `app`.
+fn tier(instances: u64, balance: Balance) -> Tier {
+    let balance = Some(balance);
+    Tier { name: "app".to_owned(), instances, instances_max: instances, balance }
 }
 
 fn run(limits: Vec<Limit>, rows: &[Row]) -> Replayed {
@@ -244,20 +265,13 @@ fn an_idle_key_is_freed_by_a_new_one_only_on_a_busy_server() {
     // at 63 its excess has leaked to nothing: freed, its first request is free again
     rows.extend([(63, 2, 200, 0), (63, 1, 200, 0), (63, 1, 200, 0), (63, 1, 200, 0)]);
     let replayed = run(limits(), &rows);
-    assert_eq!(replayed.base.limits[0].reclaimed, 1);
     assert_eq!(refused(&replayed), [1]);
     assert_eq!(replayed.reclaim_differs, [1]);
 }
 
 #[test]
 fn local_counters_multiply_a_limit_by_the_instances() {
-    let tier = Tier {
-        name: "app".to_owned(),
-        instances: 3,
-        instances_max: 3,
-        balance: Some(Balance::RoundRobin),
-    };
-    let mut site = Site { tiers: vec![tier], ..Site::default() };
+    let mut site = Site { tiers: vec![tier(3, Balance::RoundRobin)], ..Site::default() };
     let local =
         || Limit { at: Some("app".to_owned()), counters: Counters::Local, ..limit("one", 1) };
     let rows: Vec<Row> = (0..4).map(|second| (second, 1, 200, 0)).collect();
@@ -363,19 +377,9 @@ fn stamps_of_a_second_give_the_least_and_the_most_of_three_arrangements() {
         boundary: Boundary::Open,
         count_refused: false,
     };
-    let policy = Policy {
-        name: "test".to_owned(),
-        file: String::new(),
-        limits: vec![of("half", Limiter::SlidingLog(half))],
-    };
-    let scene = Scene {
-        site: &Site::default(),
-        traffic: &traffic,
-        conditions: &[],
-        labels: &LabelIndex::new(&[]),
-        steps_us: &[SECOND_US],
-        drop_already_refused: false,
-    };
+    let (site, labels) = (Site::default(), LabelIndex::new(&[]));
+    let policy = policy(vec![of("half", Limiter::SlidingLog(half))]);
+    let scene = Scene { steps_us: &[SECOND_US], ..scene(&site, &traffic, &labels) };
     let replayed = replay(&scene, &policy, &|| false).unwrap();
     let (bracket, doubt) = replayed.bracket(|tally| tally.refused);
     assert_eq!((bracket.lo, bracket.hi), (0, 2));

@@ -10,7 +10,8 @@ use super::observer::{Asked, Counted, Ended, Observer};
 #[derive(Debug)]
 pub struct Timeline<'a> {
     events: &'a Bitmap,
-    entries: BTreeMap<usize, Entry>,
+    /// By request and attempt.
+    entries: BTreeMap<(usize, u32), Entry>,
 }
 
 /// What became of one request.
@@ -30,13 +31,14 @@ impl<'a> Timeline<'a> {
         Self { events, entries: BTreeMap::new() }
     }
 
-    /// The requests with what became of them, by arrival.
+    /// The requests with what became of them, by arrival; several times where clients tried again, each
+    /// attempt an entry of its own.
     pub fn finish(self) -> Vec<(usize, Entry)> {
-        self.entries.into_iter().collect()
+        self.entries.into_iter().map(|((event, _), entry)| (event, entry)).collect()
     }
 
-    fn entry(&mut self, event: usize) -> Option<&mut Entry> {
-        self.events.contains(event).then(|| self.entries.entry(event).or_default())
+    fn entry(&mut self, event: usize, attempt: u32) -> Option<&mut Entry> {
+        self.events.contains(event).then(|| self.entries.entry((event, attempt)).or_default())
     }
 }
 
@@ -46,19 +48,19 @@ impl Observer for Timeline<'_> {
     }
 
     fn asked(&mut self, asked: &Asked) {
-        if let Some(entry) = self.entry(asked.event) {
+        if let Some(entry) = self.entry(asked.event, asked.attempt) {
             entry.asked.push(*asked);
         }
     }
 
     fn counted(&mut self, counted: &Counted) {
-        if let Some(entry) = self.entry(counted.event) {
+        if let Some(entry) = self.entry(counted.event, counted.attempt) {
             entry.counted.push(*counted);
         }
     }
 
     fn ended(&mut self, ended: &Ended) {
-        if let Some(entry) = self.entry(ended.event) {
+        if let Some(entry) = self.entry(ended.event, ended.attempt) {
             entry.ended = Some(*ended);
         }
     }

@@ -15,6 +15,10 @@ pub struct Variant {
     pub seed: u64,
     /// Whether lines that were refused already are left out.
     pub drop_already_refused: bool,
+    /// The outage that happens, as an index of the site's.
+    pub outage: Option<usize>,
+    /// Whether the site's clients react to refusals.
+    pub closed_loop: bool,
 }
 
 /// How AWS WAF behaves.

@@ -97,7 +97,8 @@ impl Site {
         let attackers = self.attackers.iter().filter_map(|rule| rule.matching.as_ref());
         let customers = self.customers.iter().filter_map(|rule| rule.matching.as_ref());
         let duplicates = self.duplicates.iter().map(|duplicate| &duplicate.matching);
-        attackers.chain(customers).chain(duplicates)
+        let clients = self.clients.iter().map(|client| &client.matching);
+        attackers.chain(customers).chain(duplicates).chain(clients)
     }
 
     /// Whether any of them asks for the status of a response.
@@ -143,6 +144,16 @@ pub struct Tier {
     pub instances_max: u64,
     /// How requests are spread; needed above one instance.
     pub balance: Option<Balance>,
+}
+
+impl Tier {
+    /// How many instances a replay has: if the spread is observed, so many as were seen at least.
+    pub fn instances_seen(&self, seen: usize) -> u64 {
+        match self.balance {
+            Some(Balance::Observed) => self.instances.max(u64::try_from(seen).unwrap_or(u64::MAX)),
+            _ => self.instances,
+        }
+    }
 }
 
 /// How a load balancer spreads requests.

@@ -43,6 +43,9 @@ pub struct Events {
     pub sources: Vec<u32>,
     /// The line in its source, from 1; the highest number stands for all lines beyond.
     pub lines: Vec<u32>,
+    /// The instance that got the request, as an index of [`Traffic::instances`]; [`NONE`] where nothing
+    /// tells. For tiers whose spread is observed.
+    pub instances: Vec<u32>,
 }
 
 /// Everything that was read, ordered by (arrival, source, line).
@@ -63,6 +66,10 @@ pub struct Traffic {
     /// For each key that is normalised: its name, and the events that have none since their text can't
     /// be.
     pub unnormalised: Vec<(String, u64)>,
+    /// Names of the instances that got requests, sorted; for tiers whose spread is observed.
+    pub instances: Vec<String>,
+    /// Whether these are files, since no line names an instance.
+    pub instances_are_sources: bool,
 }
 
 /// The texts of a key's values.

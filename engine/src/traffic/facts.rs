@@ -47,6 +47,16 @@ impl Traffic {
         self.events.durations_us.get(event).copied().filter(|us| *us >= 0)
     }
 
+    /// The number of the instance that got a request; `None` where nothing tells.
+    pub fn instance_of(&self, event: usize) -> Option<u32> {
+        self.events.instances.get(event).copied().filter(|number| *number != NONE)
+    }
+
+    /// How many requests nothing tells the instance of; all, if that wasn't asked for.
+    pub fn count_without_instance(&self) -> usize {
+        (0..self.len()).filter(|event| self.instance_of(*event).is_none()).count()
+    }
+
     /// Whether a limiter had refused the request when the log was written: it said so, or it answered
     /// 429. A limiter in dry run refuses nothing.
     pub fn already_refused(&self, event: usize) -> bool {

@@ -50,6 +50,9 @@ impl Zone {
 
     /// How far local time is ahead of UTC at an instant, microseconds.
     pub fn offset_us(self, instant_us: i64) -> i64 {
+        if self == Self::UTC {
+            return 0;
+        }
         DateTime::<Utc>::from_timestamp_micros(instant_us).map_or(0, |utc| {
             let offset = self.0.offset_from_utc_datetime(&utc.naive_utc());
             i64::from(offset.fix().local_minus_utc()) * SECOND_US

@@ -210,4 +210,9 @@ fn alarms_come_first_and_queues_end() {
     let queue = |more: &str| by("ip", &format!("{}\non_limit = \"queue\"\n{more}", log(10, "1m")));
     assert_eq!(codes("", &[&queue("")]), ["SC024"]);
     assert_eq!(codes("", &[&queue("high_water = 5\nstrategy = \"overflow\"")]), [""; 0]);
+    let spaced =
+        |more: &str| by("ip", &format!("algorithm = \"spacing\"\nmin_time = \"1s\"\n{more}"));
+    assert_eq!(codes("", &[&spaced("high_water = 5")]), ["SC024"]);
+    assert_eq!(codes("", &[&spaced("high_water = 0")]), [""; 0]);
+    assert_eq!(codes("", &[&spaced("high_water = 5\nmax_concurrent = 1")]), [""; 0]);
 }

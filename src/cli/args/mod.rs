@@ -5,7 +5,10 @@ pub(crate) mod value;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-use policy::{CalibrateArgs, CheckArgs, ExplainArgs, InitArgs, MetricsArgs, ReplayArgs, SiteArgs};
+use policy::{
+    CalibrateArgs, CheckArgs, ExplainArgs, InitArgs, MetricsArgs, ReplayArgs, ReplayingArgs,
+    SiteArgs, WhatIfArgs,
+};
 use value::Share;
 
 /// Rehearses rate limits on the traffic you already have.
@@ -46,6 +49,7 @@ pub(crate) enum Command {
   shadowcap analyze /var/log/nginx/access.log
   shadowcap analyze 'logs/access.log*' --route 'login=POST /v1/login' --window 5m
   shadowcap analyze AWSLogs/ --define-key target=target
+  shadowcap analyze access.log* --site site.toml --policy proposed.toml
   shadowcap analyze access.log --log-format @/etc/nginx/nginx.conf:main --client-ip x_forwarded_for --trusted-proxy 10.0.0.0/8
   zcat -f access.log* | shadowcap analyze - --json -")]
 pub(crate) struct AnalyzeArgs {
@@ -55,6 +59,13 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) keys: KeyArgs,
     #[command(flatten)]
     pub(crate) site: SiteArgs,
+    #[command(flatten)]
+    pub(crate) replay: ReplayingArgs,
+    #[command(flatten)]
+    pub(crate) what_if: WhatIfArgs,
+    /// A policy to replay as well; several stand side by side
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Vec<String>,
     #[command(flatten)]
     pub(crate) windows: WindowArgs,
     #[command(flatten)]

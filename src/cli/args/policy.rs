@@ -10,6 +10,7 @@ use super::{InputArgs, KeyArgs, MachineArgs, OutputArgs};
 #[command(after_help = "Examples:
   shadowcap replay access.log* --policy today.toml --policy proposed.toml
   shadowcap replay access.log* --site site.toml --policy proposed.toml --decisions decisions.parquet
+  shadowcap replay access.log* --site site.toml --policy proposed.toml --outage all --clients
   shadowcap replay access.log* --policy proposed.toml --json - | jq .policies[].total")]
 pub(crate) struct ReplayArgs {
     #[command(flatten)]
@@ -20,6 +21,8 @@ pub(crate) struct ReplayArgs {
     pub(crate) site: SiteArgs,
     #[command(flatten)]
     pub(crate) replay: ReplayingArgs,
+    #[command(flatten)]
+    pub(crate) what_if: WhatIfArgs,
     /// A policy to replay; several stand side by side
     #[arg(long, value_name = "FILE", required = true)]
     pub(crate) policy: Vec<String>,
@@ -163,9 +166,21 @@ pub(crate) struct ReplayingArgs {
     /// Whether requests count that were refused when the log was written
     #[arg(long, value_enum, default_value = "keep", value_name = "WHAT")]
     pub(crate) already_limited: AlreadyLimitedArg,
-    /// The engine
+    /// The engine; what tells of single requests (explain, --decisions) is the reference's in any case
     #[arg(long, value_enum, default_value = "auto", value_name = "ENGINE")]
     pub(crate) engine: EngineArg,
+}
+
+/// What else could happen.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "What if")]
+pub(crate) struct WhatIfArgs {
+    /// Replay an outage of the site as well, by its name, or all of them
+    #[arg(long, value_name = "NAME|all")]
+    pub(crate) outage: Vec<String>,
+    /// Let the site's clients react to refusals, instead of going on as they did
+    #[arg(long)]
+    pub(crate) clients: bool,
 }
 
 /// `--already-limited`.
@@ -184,6 +199,8 @@ pub(crate) enum EngineArg {
     Auto,
     /// One request at a time
     Reference,
+    /// One limit at a time, in parallel; an error for a policy that needs the reference
+    Fast,
 }
 
 /// `--deny`.

@@ -3,7 +3,7 @@
 use shadowcap_engine::measure::cohorts::Cohorts;
 use shadowcap_engine::replay::arrangement::Arrangement;
 use shadowcap_engine::replay::observer::{Asked, Observer};
-use shadowcap_engine::replay::prepare::Prepared;
+use shadowcap_engine::replay::prepare::{Memo, Prepared};
 use shadowcap_engine::replay::reference;
 use shadowcap_engine::replay::variant::Variant;
 use shadowcap_engine::traffic::select::AlreadyRefused;
@@ -51,7 +51,8 @@ pub(super) fn write(
     let arrangement = Arrangement::bunched(&read.traffic);
     let variant = Variant { drop_already_refused, ..Variant::default() };
     for policy in &setting.policies {
-        let prepared = Prepared::new(policy, &setting.site, &read.traffic, &selector);
+        let prepared =
+            Prepared::new(policy, &setting.site, &read.traffic, &selector, &mut Memo::default());
         let mut rows = Rows {
             read,
             prepared: &prepared,
@@ -84,7 +85,7 @@ pub(super) fn write(
 struct Rows<'a> {
     read: &'a Read,
     prepared: &'a Prepared<'a>,
-    cohorts: &'a Cohorts,
+    cohorts: &'a Cohorts<'a>,
     names: &'a Names,
     file: &'a mut DecisionFile,
     failed: Option<String>,
@@ -107,7 +108,7 @@ impl Observer for Rows<'_> {
             time_us: asked.t_us,
             policy: text(&self.prepared.policy.name),
             limit: text(&ready.limit.name),
-            key: self.names.show_key(&ready.limit.key, ready.keys.text(asked.key)),
+            key: self.names.show_key(&ready.limit.key, &ready.keys.text(asked.key)),
             route: traffic.place_name(event).map(text),
             cohort: self.cohorts.of(event).name(),
             rule: rule.map(|(name, _)| text(name)),

@@ -2,7 +2,7 @@
 
 use shadowcap_engine::measure::cohorts::Cohorts;
 use shadowcap_engine::replay::arrangement::Arrangement;
-use shadowcap_engine::replay::prepare::Prepared;
+use shadowcap_engine::replay::prepare::{Memo, Prepared};
 use shadowcap_engine::replay::reference;
 use shadowcap_engine::replay::timeline::Timeline;
 use shadowcap_engine::replay::variant::Variant;
@@ -48,7 +48,8 @@ fn explain(
     let scene = setting.scene(read, drop_already_refused);
     let selector = scene.selector(AlreadyRefused::NoneMatch);
     let policy = setting.policies.first().ok_or_else(Failure::interrupted)?;
-    let prepared = Prepared::new(policy, &setting.site, &read.traffic, &selector);
+    let prepared =
+        Prepared::new(policy, &setting.site, &read.traffic, &selector, &mut Memo::default());
     let names = output.names(&read.traffic);
     let (client, events) = whose::find(wanted, &read.traffic, &prepared, &names)?;
     let mut timeline = Timeline::new(&events);

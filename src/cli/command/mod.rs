@@ -9,3 +9,4 @@ pub(crate) mod explain;
 pub(crate) mod init;
 pub(crate) mod metrics;
 pub(crate) mod replay;
+mod story;

@@ -15,6 +15,7 @@ mod server;
 use std::path::PathBuf;
 
 use self::judge::{Expected, calibrate};
+use super::local::find;
 use crate::support::{Folder, root, shared};
 
 /// The seed of the live schedule.
@@ -26,7 +27,7 @@ fn here(name: &str) -> PathBuf {
 
 #[test]
 fn a_replay_decides_as_a_live_nginx_did() {
-    let Some(nginx) = server::find() else { return };
+    let Some(nginx) = find("nginx") else { return };
     let folder = Folder::new();
     let backend = backend::Backend::start();
     let template = std::fs::read_to_string(here("nginx.conf")).unwrap();

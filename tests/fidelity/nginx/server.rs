@@ -1,34 +1,19 @@
-//! A real nginx for the length of a test: found, configured in a folder of its own, started on a free
+//! A real nginx for the length of a test: configured in a folder of its own, started on a free
 //! port of the loopback address, stopped by its process id whatever the test's end.
 
 use std::fs;
-use std::io::Write as _;
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use super::super::local::free_port;
+
 /// How long a start or a stop may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Free ports are asked for and then given up: another program may take one in between.
 const ATTEMPTS: u32 = 5;
-
-/// The nginx of this machine; `None`, with a line saying so, where there is none. With `servers` in
-/// `SHADOWCAP_REQUIRE` its absence is a failure.
-pub(crate) fn find() -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&folders)
-        .chain([PathBuf::from("/usr/sbin"), PathBuf::from("/usr/local/sbin")])
-        .map(|folder| folder.join("nginx"))
-        .find(|path| path.is_file());
-    if found.is_none() {
-        let required = std::env::var("SHADOWCAP_REQUIRE").unwrap_or_default();
-        assert!(!required.split(',').any(|word| word == "servers"), "nginx is absent");
-        let _ = writeln!(std::io::stdout(), "skipped: nginx is absent");
-    }
-    found
-}
 
 /// A running nginx. Dropping it ends the process.
 pub(crate) struct Server {
@@ -104,8 +89,4 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }

@@ -1,7 +1,7 @@
 //! More never means less: a higher limit, burst or rate never lowers how many have passed so far.
 //!
 //! It holds for requests of weight 1 under every algorithm, but for `spacing` with both a minimum time
-//! and a number of slots, and with weights where what counts doesn't depend on what was admitted, or
+//! and a number of slots and windows that end when full, and with weights where what counts doesn't depend on what was admitted, or
 //! where windows are fixed by the clock. Elsewhere a heavy request that a higher limit admits can take
 //! the room of lighter ones: see the last test.
 
@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::subjects::{Subject, any_given_subject, any_nginx, any_subject, any_traffic};
 use super::{Decision, START_US, Step, replay};
+use crate::limiter::fixed_window::Window;
 use crate::limiter::sliding_log::SlidingLog;
 use crate::limiter::token_bucket::Refill;
 use crate::limiter::{Boundary, Limiter};
@@ -21,7 +22,13 @@ fn raised(limiter: &Limiter, more: u64, faster: u64) -> Limiter {
             nginx.burst += more;
             nginx.rate_milli *= faster;
         }
-        Limiter::FixedWindow(window) => window.limit += more,
+        Limiter::FixedWindow(fixed) => {
+            // the limit decides when such a window ends, and so where the next ones are
+            let shifts = |window| {
+                matches!(window, Window::FirstRequest { boundary: Boundary::UntilFull, .. })
+            };
+            fixed.limit += if shifts(fixed.window) { 0 } else { more };
+        }
         Limiter::SlidingLog(log) => log.limit += more,
         Limiter::SlidingCounter(counter) => counter.limit += more,
         Limiter::TokenBucket(bucket) => {

@@ -21,12 +21,12 @@ use crate::units::zone::{CalendarUnit, Zone};
 
 /// A limiter under test.
 #[derive(Debug, Clone)]
-pub(super) struct Subject {
-    pub(super) limiter: Limiter,
+pub(crate) struct Subject {
+    pub(crate) limiter: Limiter,
     /// The length that its decisions turn on, microseconds.
-    pub(super) window_us: i64,
+    pub(crate) window_us: i64,
     /// The clock's step, microseconds.
-    pub(super) tick_us: i64,
+    pub(crate) tick_us: i64,
     /// Moving all arrivals by multiples of this changes no decision; 0 if there is no such length.
     pub(super) shift_us: i64,
     /// Whether what it bounds is requests, not weight.
@@ -67,6 +67,10 @@ fn any_boundary() -> impl Strategy<Value = Boundary> {
     select(vec![Boundary::Open, Boundary::Closed])
 }
 
+fn any_window_boundary() -> impl Strategy<Value = Boundary> {
+    prop_oneof![2 => any_boundary(), 1 => Just(Boundary::UntilFull)]
+}
+
 /// Ticks that divide lengths, that don't, and one longer than some.
 fn any_tick() -> impl Strategy<Value = i64> {
     select(vec![1_i64, 1, 1, 7, 50])
@@ -92,7 +96,7 @@ pub(super) fn any_fixed_window() -> impl Strategy<Value = Subject> {
     let window = prop_oneof![
         (length(), select(vec!["UTC", "Asia/Kolkata"]))
             .prop_map(|(us, name)| { (Window::Clock { us, zone: zone(name) }, us, us * 350) }),
-        (length(), any_boundary())
+        (length(), any_window_boundary())
             .prop_map(|(us, boundary)| { (Window::FirstRequest { us, boundary }, us, 350) }),
         select(vec!["UTC", "Asia/Kolkata"]).prop_map(|name| {
             let window = Window::Calendar { unit: CalendarUnit::Day, zone: zone(name) };
@@ -145,10 +149,17 @@ pub(super) fn any_sliding_counter() -> impl Strategy<Value = Subject> {
     ]);
     (1_u64..8, 1_i64..400, estimate, anchor, any::<bool>(), any_tick()).prop_map(
         |(limit, window_us, estimate, anchor, count_refused, tick_us)| {
+            let haproxy =
+                estimate == Estimate::Floored && anchor == Anchor::Stepped && count_refused;
+            // HAProxy knows milliseconds, and its windows begin at even ones
+            let unit_us = if haproxy { 1_000 } else { 1 };
+            let (window_us, tick_us) = (window_us * unit_us, tick_us * unit_us);
             let counter = SlidingCounter { limit, window_us, estimate, anchor, count_refused };
             let mut subject = Subject::of(Limiter::SlidingCounter(counter), window_us, tick_us);
             if anchor != Anchor::Stepped {
                 subject.shift_us = window_us * 350;
+            } else if haproxy {
+                subject.shift_us = 2 * tick_us;
             }
             subject
         },
@@ -219,7 +230,7 @@ pub(super) fn any_steady_subject() -> impl Strategy<Value = Subject> {
     ]
 }
 
-pub(super) fn any_subject() -> impl Strategy<Value = Subject> {
+pub(crate) fn any_subject() -> impl Strategy<Value = Subject> {
     prop_oneof![12 => any_steady_subject(), 1 => any_changing_window()]
 }
 

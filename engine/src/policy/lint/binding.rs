@@ -140,7 +140,7 @@ fn interval_us(earlier: &Limit, limit: &Limit, window_us: i64) -> i64 {
     let closed = match &limit.limiter {
         Limiter::SlidingLog(log) => log.boundary == Boundary::Closed,
         Limiter::FixedWindow(fixed) => {
-            matches!(fixed.window, Window::FirstRequest { boundary: Boundary::Closed, .. })
+            matches!(fixed.window, Window::FirstRequest { boundary, .. } if boundary != Boundary::Open)
         }
         _ => false,
     };

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::limiter::Limiter;
+use crate::limiter::spacing::Spacing;
 use crate::policy::{Counters, KeyPart, Limit};
 use crate::site::matching::Match;
 
@@ -49,11 +50,21 @@ fn local_counters<'a>(ground: &Ground<'a>, limit: &'a Limit) -> Option<Finding> 
 }
 
 fn endless_queue(limit: &Limit) -> Option<Finding> {
+    let allowance = allowance(&limit.limiter, 1);
+    let high_water = limit.queue.and_then(|queue| queue.high_water);
+    if let (Limiter::Spacing(Spacing { max_concurrent: None, .. }), Some(1..)) =
+        (&limit.limiter, high_water)
+    {
+        let text = format!(
+            "lets whatever exceeds {allowance} wait without an end: without `max_concurrent` each gets its start at once, and none is left to count"
+        );
+        let help = "set `max_concurrent` too, or `high_water = 0` to let none wait";
+        return Some(Finding::on(limit, Code::EndlessQueue, text, help));
+    }
     let queues = limit.queue.is_some() || matches!(limit.limiter, Limiter::Spacing(_));
-    if !queues || limit.queue.is_some_and(|queue| queue.high_water.is_some()) {
+    if !queues || high_water.is_some() {
         return None;
     }
-    let allowance = allowance(&limit.limiter, 1);
     let text = format!("lets whatever exceeds {allowance} wait in a queue without an end");
     let help = "set `high_water` to as many as may wait, and `strategy` to what happens above it";
     Some(Finding::on(limit, Code::EndlessQueue, text, help))

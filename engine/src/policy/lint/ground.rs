@@ -1,9 +1,9 @@
 //! What every lint asks: how many instances count, what stands before money, which requirement is
 //! in danger.
 
-use crate::policy::{Counters, KeyPart, Limit, Policy};
+use crate::policy::{KeyPart, Limit, Policy};
 use crate::site::Site;
-use crate::site::facts::{Action, Balance, Requirement, Tier};
+use crate::site::facts::{Action, Requirement, Tier};
 use crate::site::key::{KeySpec, Source};
 use crate::site::route::RoutePath;
 use crate::units::slug::slug;
@@ -29,31 +29,20 @@ impl<'a> Ground<'a> {
         self.site.map_or(&[], |site| &site.requirements)
     }
 
-    /// The row of servers that a limit stands in.
-    pub(super) fn tier(&self, limit: &Limit) -> Option<&'a Tier> {
-        let at = limit.at.as_deref()?;
-        self.site?.tiers.iter().find(|tier| tier.name == at)
-    }
-
     /// Most instances of the limit's place, at least 1.
     pub(super) fn instances(&self, limit: &Limit) -> u64 {
-        self.tier(limit).map_or(1, |tier| tier.instances_max.max(tier.instances).max(1))
+        self.site.and_then(|site| limit.tier(site)).map_or(1, most_instances)
     }
 
     /// How many counters a key of the limit can have: 1 for shared ones, and for local ones where each
     /// client always meets the same instance.
     pub(super) fn counters(&self, limit: &Limit) -> u64 {
-        match limit.counters {
-            Counters::Shared => 1,
-            Counters::Local if self.is_sticky(limit) => 1,
-            Counters::Local => self.instances(limit),
-        }
+        self.site.map_or(1, |site| limit.counters_of_key(site, most_instances))
     }
 
     /// Whether a key of the limit always meets the same instance.
     pub(super) fn is_sticky(&self, limit: &Limit) -> bool {
-        let by_client = self.tier(limit).is_some_and(|t| t.balance == Some(Balance::ByClient));
-        by_client && limit.key.parts.iter().any(holds_client)
+        self.site.is_some_and(|site| limit.is_sticky(site))
     }
 
     /// Whether the limit still has its effect at the instant of `--now`.
@@ -130,27 +119,18 @@ pub(super) fn figure(requirement: &Requirement, of: &str, figures: &[&str]) -> b
         .is_some_and(|(name, what)| name == slug(of) && figures.contains(&what))
 }
 
-/// Whether a part of a key tells whole IPv4 addresses apart, so that a key belongs to one client.
-fn holds_client(part: &KeyPart) -> bool {
-    sources(part).any(|source| matches!(source, Source::Address { v4: 32, .. } | Source::Client))
+/// Most instances of a tier.
+fn most_instances(tier: &Tier) -> u64 {
+    tier.instances_max.max(tier.instances).max(1)
 }
 
 /// Whether a part is the client's address, whole or cut.
 pub(super) fn is_address(part: &KeyPart) -> bool {
     let mut any = false;
     let mut all = true;
-    for source in sources(part) {
+    for source in part.sources() {
         any = true;
         all &= matches!(source, Source::Address { .. } | Source::Client);
     }
     any && all
-}
-
-/// The sources of a part, in any order.
-pub(super) fn sources(part: &KeyPart) -> impl Iterator<Item = &Source> {
-    let spec: Option<&KeySpec> = match part {
-        KeyPart::Route => None,
-        KeyPart::Key(spec) => Some(spec),
-    };
-    spec.into_iter().flat_map(|spec| spec.parts.iter().flatten())
 }

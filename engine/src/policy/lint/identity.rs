@@ -6,7 +6,7 @@ use crate::site::key::Source;
 use crate::site::matching::Match;
 use crate::units::span;
 
-use super::ground::{Ground, is_address, sources};
+use super::ground::{Ground, is_address};
 use super::{Code, Finding};
 
 /// The longest IPv6 prefix that is still a network rather than a machine.
@@ -25,7 +25,7 @@ fn proxy_address(ground: &Ground<'_>, limit: &Limit) -> Option<Finding> {
     let site = ground.site?;
     let tier = site.tiers.first()?;
     let says_where = site.input.client_ip.is_some() || site.input.fields.contains_key("client_ip");
-    let by_address = limit.key.parts.iter().flat_map(sources).any(is_peer);
+    let by_address = limit.key.parts.iter().flat_map(KeyPart::sources).any(is_peer);
     if says_where || !by_address {
         return None;
     }
@@ -42,7 +42,7 @@ fn is_peer(source: &Source) -> bool {
 }
 
 fn forgeable(limit: &Limit) -> Option<Finding> {
-    let header = limit.key.parts.iter().flat_map(sources).find_map(forgeable_header)?;
+    let header = limit.key.parts.iter().flat_map(KeyPart::sources).find_map(forgeable_header)?;
     let key = &limit.key.name;
     let text = format!(
         "the key `{key}` is taken from the header {header}, which any client can set: each new value is a new client"
@@ -78,10 +78,11 @@ fn capitalised(word: &str) -> String {
 }
 
 fn single_ipv6(limit: &Limit) -> Option<Finding> {
-    let bits = limit.key.parts.iter().flat_map(sources).find_map(|source| match source {
-        Source::Address { v6, .. } if *v6 > NETWORK_BITS => Some(*v6),
-        _ => None,
-    })?;
+    let bits =
+        limit.key.parts.iter().flat_map(KeyPart::sources).find_map(|source| match source {
+            Source::Address { v6, .. } if *v6 > NETWORK_BITS => Some(*v6),
+            _ => None,
+        })?;
     let power = bits - NETWORK_BITS;
     let text = format!(
         "tells IPv6 addresses apart by {bits} bits, so a home or a rented server with its /{NETWORK_BITS} is 2^{power} clients"

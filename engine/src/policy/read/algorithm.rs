@@ -18,6 +18,8 @@ use crate::units::span::MINUTE_US;
 use crate::units::zone::{CalendarUnit, Zone};
 
 const BOUNDARIES: [(&str, Boundary); 2] = [("open", Boundary::Open), ("closed", Boundary::Closed)];
+const WINDOW_BOUNDARIES: [(&str, Boundary); 3] =
+    [("open", Boundary::Open), ("closed", Boundary::Closed), ("until-full", Boundary::UntilFull)];
 const RECLAIMS: [(&str, Reclaim); 2] = [("busy", Reclaim::Busy), ("none", Reclaim::None)];
 const DELAYS: [(&str, Delay); 2] = [("all", Delay::All), ("none", Delay::None)];
 const ESTIMATES: [(&str, Estimate); 2] =
@@ -114,7 +116,7 @@ fn fixed_window(table: &Table<'_>, weight: &Weight) -> Option<FixedWindow> {
 
 /// `boundary` of a fixed window: asked with `first-request` alone, and there always.
 fn boundary(table: &Table<'_>, anchor: Option<u8>) -> Option<Boundary> {
-    let boundary = table.word("boundary", &BOUNDARIES);
+    let boundary = table.word("boundary", &WINDOW_BOUNDARIES);
     if anchor == Some(1) && !table.has("boundary") {
         let help = "closed: a request exactly a window later is still inside, as with Redis expiry";
         table.missing("boundary", help);

@@ -79,8 +79,8 @@ pub(super) static LIMIT: Shape = Shape {
         Field::default("timezone", Kind::Text, "UTC", "Whose clock or calendar.").of(ANCHORED),
         Field::optional(
             "boundary",
-            Kind::Word(&["open", "closed"]),
-            "Whether exactly a window later is inside.",
+            Kind::Word(&["open", "closed", "until-full"]),
+            "Whether exactly a window later is inside; until-full: fixed-window.",
         )
         .of(&["fixed-window", "sliding-log"]),
         Field::required(

@@ -3,7 +3,7 @@
 
 use crate::limiter::Level;
 
-use super::tally::LimitTally;
+use super::tally::{Detail, LimitTally};
 
 /// Keys whose share of all refusals is told.
 const TOP_KEYS: usize = 10;
@@ -44,6 +44,11 @@ impl KeyTally {
         } else {
             self.refused_since_us = None;
         }
+    }
+
+    /// A key that was asked so often, and refused so often: nothing else is told of it.
+    pub(super) fn of(asked: u64, refused: u64) -> Self {
+        Self { asked, refused, ..Self::default() }
     }
 
     /// How full its state became.
@@ -124,9 +129,12 @@ impl KeySums {
     }
 
     /// Writes the sums.
-    pub(super) fn finish(self, into: &mut LimitTally) {
+    pub(super) fn finish(self, into: &mut LimitTally, detail: Detail) {
         into.keys = self.keys;
         into.keys_refused = self.keys_refused;
+        if detail == Detail::Verdicts {
+            return;
+        }
         into.top_keys_refused = self.refused.largest_first().iter().sum();
         into.longest_lockout_us = self.longest_lockout_us;
         into.fill = self.fill;
@@ -236,7 +244,7 @@ mod tests {
             let mut all = sums(0);
             (1..parts).for_each(|part| all.merge(sums(part)));
             let mut tally = LimitTally::default();
-            all.finish(&mut tally);
+            all.finish(&mut tally, Detail::Figures);
             let mut sorted = fullest.clone();
             sorted.sort_unstable();
             prop_assert_eq!(Some(tally.fill.p99_milli), nearest_rank(&sorted, 99, 100));

@@ -100,7 +100,8 @@ impl<'a> LimitCount<'a> {
         lasted_us: i64,
     ) {
         let refused = asked.verdict == Verdict::Refuse;
-        if !refused {
+        let figures = self.detail == Detail::Figures;
+        if !refused && figures {
             let held_us = if let Verdict::Delay { us } = asked.verdict { us } else { 0 };
             self.admitted.add((asked.t_us + held_us).div_euclid(SECOND_US));
             self.admitted_after_reset(asked);
@@ -112,7 +113,7 @@ impl<'a> LimitCount<'a> {
             let life = self.lives.entry((asked.instance, asked.key)).or_default();
             memory.asked(life, &Remembered { t_us, refused, weight: asked.weight, lasted_us });
         }
-        if asked.cause != Cause::NoKey {
+        if asked.cause != Cause::NoKey && figures {
             self.keys.filled(asked.key, asked.after, asked.t_us);
         }
         if asked.attempt > 1 {
@@ -125,11 +126,11 @@ impl<'a> LimitCount<'a> {
         tally.shadow_refused += u64::from(refused && asked.shadow);
         if let Verdict::Delay { us } = asked.verdict {
             tally.delayed += 1;
-            if self.detail == Detail::Figures {
+            if figures {
                 tally.delays_us.push(us);
             }
         }
-        if refused {
+        if refused && figures {
             tally.first_refusal_us.get_or_insert(asked.t_us);
         }
         if asked.cause != Cause::NoKey {
@@ -158,7 +159,7 @@ impl<'a> LimitCount<'a> {
             }
         }
         self.tally.state_bytes = self.memory.map(|memory| memory.most());
-        self.keys.finish().finish(&mut self.tally);
+        self.keys.finish().finish(&mut self.tally, self.detail);
         self.tally.instances = self.instances.map(InstanceTallies::finish).unwrap_or_default();
         self.tally
     }

@@ -54,7 +54,7 @@ pub struct PreparedLimit<'p> {
 impl PreparedLimit<'_> {
     /// The state that this limit, the policy's `index`-th, is asked about for a request that is there at
     /// `at_us`: `None` if it isn't asked, since it doesn't match or is no longer in force. The key may be
-    /// [`NONE`].
+    /// [`NONE`](crate::traffic::NONE).
     pub(super) fn holder(
         &self,
         index: usize,

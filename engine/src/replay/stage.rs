@@ -64,9 +64,9 @@ impl<'t> Stage<'_, 't> {
         let limits = self.prepared.limits.len();
         match self.engine {
             Engine::Fast => {
-                let decided = self.decide(&case.variant)?;
+                let decided = self.decide(&case.variant, Detail::Figures)?;
                 let reclaim_differs = if decided.limits.iter().any(|limit| limit.freed) {
-                    decided.differing(&self.decide(&no_reclaim)?, self.prepared)
+                    decided.differing(&self.decide(&no_reclaim, Detail::Verdicts)?, self.prepared)
                 } else {
                     vec![0; limits]
                 };
@@ -89,7 +89,7 @@ impl<'t> Stage<'_, 't> {
     /// Replays with nothing compared; `None` if stopped.
     pub(super) fn tally(&self, variant: &Variant, detail: Detail) -> Option<Tally> {
         match self.engine {
-            Engine::Fast => Some(self.count(self.decide(variant)?, detail)),
+            Engine::Fast => Some(self.count(self.decide(variant, detail)?, detail)),
             Engine::Reference => self.walk(variant, detail, false).map(|(tally, _)| tally),
         }
     }
@@ -107,8 +107,8 @@ impl<'t> Stage<'_, 't> {
         DuplicateWatch::all(self.scene.site, self.scene.traffic, &self.eyes.selector)
     }
 
-    fn decide(&self, variant: &Variant) -> Option<Decided> {
-        fast::replay(self.round(), &self.eyes.selector, variant, self.stopped)
+    fn decide(&self, variant: &Variant, detail: Detail) -> Option<Decided> {
+        fast::replay(self.round(), &self.eyes.selector, variant, detail, self.stopped)
     }
 
     /// The same by the reference. The verdicts of nginx limits are empty unless kept.

@@ -19,10 +19,10 @@ use super::sustained::Pace;
 /// How much is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// Verdicts and who they hit.
+    /// Verdicts and whom they hit.
     Verdicts,
-    /// Also what only the base case is asked for: how long delays are, windows' first seconds, store calls,
-    /// memory, instances.
+    /// Also what only the base case is asked for: fills, lock-outs, how long delays are, fullest seconds,
+    /// windows' first seconds, store calls, memory, instances.
     Figures,
 }
 

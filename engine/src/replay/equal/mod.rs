@@ -17,6 +17,7 @@ use super::plan::{self, Engine, EngineChoice};
 use super::prepare::{Memo, Prepared};
 use super::reference;
 use super::run::{Scene, replay};
+use super::tally::Detail;
 use super::variant::Variant;
 
 use self::cases::{Case, any_case};
@@ -105,7 +106,7 @@ fn decisions(case: &Case, placement: Placement, variant: &Variant) -> (Decisions
     let shared = Shared::default();
     let (prepared, arrangement, shared) = (&prepared, &arrangement, &shared);
     let round = Round { prepared, traffic, arrangement, shared };
-    let quick = fast::replay(round, &selector, variant, &going).unwrap();
+    let quick = fast::replay(round, &selector, variant, Detail::Figures, &going).unwrap();
     (slow.sorted(), Decisions::of_fast(&quick))
 }
 

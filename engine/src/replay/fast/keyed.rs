@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use crate::limiter::{Algorithm, Limiter, Verdict, Visitor};
 use crate::policy::Limit;
 use crate::replay::key_tally::{KeySums, KeyTally};
+use crate::replay::tally::Detail;
 use crate::traffic::Traffic;
 use crate::traffic::bitmap::Bitmap;
 use crate::traffic::select::Selector;
@@ -34,6 +35,8 @@ pub(super) struct Keyed<'a> {
     pub(super) grouping: &'a Grouping,
     /// The instance of each request, where instances count apart.
     pub(super) instances: Option<&'a Instances>,
+    /// How much is to be told.
+    pub(super) detail: Detail,
 }
 
 impl Keyed<'_> {
@@ -151,13 +154,13 @@ impl Visitor for Part<'_> {
                 continue;
             }
             lane.begin_key();
-            if let Some(weight) = plain {
-                lane.arrive_plainly(requests, weight);
-            } else {
-                for (event, t_us) in requests {
-                    lane.arrive(event, t_us);
+            match (plain, keyed.detail) {
+                (Some(weight), Detail::Figures) => lane.arrive_plainly::<true>(requests, weight),
+                (Some(weight), Detail::Verdicts) => lane.arrive_plainly::<false>(requests, weight),
+                (None, _) => {
+                    requests.for_each(|(event, t_us)| lane.arrive(event, t_us));
+                    lane.complete_until(i64::MAX);
                 }
-                lane.complete_until(i64::MAX);
             }
             lane.outcome.keys.may_hold(of_milli);
             lane.outcome.keys.add(&lane.tally);
@@ -203,25 +206,34 @@ impl<A: Algorithm> Lane<'_, A> {
     /// The same as [`Self::arrive`] for all requests of a key of such a limit, with all that changes at
     /// hand: most limits are so, and this is where the time goes.
     #[inline]
-    fn arrive_plainly(&mut self, requests: impl Iterator<Item = (u32, i64)>, weight: u64) {
+    fn arrive_plainly<const FIGURES: bool>(
+        &mut self,
+        requests: impl Iterator<Item = (u32, i64)>,
+        weight: u64,
+    ) {
         let Some(Slot { state, .. }) = self.slots.first_mut() else { return };
         let (algorithm, rule) = (self.algorithm, self.keyed.rule);
         let (mut tally, mut fullest) = (KeyTally::default(), 0);
+        let (mut asked, mut refusals) = (0, 0);
         let Outcome { refused, delayed, .. } = &mut self.outcome;
         for (event, t_us) in requests {
             let now_us = rule.floor(t_us);
             let (verdict, fullness) = algorithm.step(state, now_us, weight, rule.refusals_count);
+            asked += 1;
             if verdict == Verdict::Refuse {
+                refusals += 1;
                 refused.insert(usize::try_from(event).unwrap_or(usize::MAX));
             }
             delayed.note(event, verdict);
-            tally.asked(t_us, verdict == Verdict::Refuse);
-            if fullness > fullest {
-                fullest = fullness;
-                tally.filled(algorithm.level(state, now_us).used_milli, t_us);
+            if FIGURES {
+                tally.asked(t_us, verdict == Verdict::Refuse);
+                if fullness > fullest {
+                    fullest = fullness;
+                    tally.filled(algorithm.level(state, now_us).used_milli, t_us);
+                }
             }
         }
-        self.tally = tally;
+        self.tally = if FIGURES { tally } else { KeyTally::of(asked, refusals) };
     }
 
     fn arrive(&mut self, event: u32, t_us: i64) {

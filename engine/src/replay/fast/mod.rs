@@ -25,6 +25,7 @@ use crate::traffic::select::Selector;
 
 use super::arrangement::Arrangement;
 use super::prepare::{Prepared, PreparedLimit, Unit};
+use super::tally::Detail;
 use super::tiers::Balancers;
 use super::variant::Variant;
 
@@ -53,6 +54,7 @@ pub(super) fn replay(
     round: Round<'_, '_>,
     selector: &Selector<'_>,
     variant: &Variant,
+    detail: Detail,
     stopped: &(dyn Fn() -> bool + Sync),
 ) -> Option<Decided> {
     let Round { prepared, traffic, .. } = round;
@@ -65,6 +67,7 @@ pub(super) fn replay(
         round,
         selector,
         variant,
+        detail,
         stopped,
         alive: replayed.clone(),
         balancers: Balancers::new(&prepared.tiers, variant.seed),
@@ -90,6 +93,7 @@ struct Run<'a, 't> {
     round: Round<'a, 't>,
     selector: &'a Selector<'a>,
     variant: &'a Variant,
+    detail: Detail,
     stopped: &'a (dyn Fn() -> bool + Sync),
     /// Requests that no limit has refused so far.
     alive: Bitmap,
@@ -183,6 +187,7 @@ impl<'t> Run<'_, 't> {
             selector: self.selector,
             grouping: &grouping,
             instances: instances.as_deref(),
+            detail: self.detail,
         };
         let mut outcome = keyed.decide(limit.missing_key == MissingKey::Shared);
         if outcome.freed {

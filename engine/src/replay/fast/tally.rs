@@ -105,55 +105,50 @@ pub(in crate::replay) fn tally(
         ..Tally::default()
     };
     let each = prepared.limits.iter().zip(&limits);
-    tally.limits =
-        each.map(|(ready, limit)| self::limit(ready, limit, seen, shared, arrangement)).collect();
+    tally.limits = each.map(|(ready, limit)| self::limit(ready, limit, seen)).collect();
     if detail == Detail::Figures {
         for (tally, limit) in tally.limits.iter_mut().zip(&limits) {
+            tally.first_refusal_us = first(&limit.refused, arrangement);
+            tally.most_admitted_in_a_second = fullest_second(limit, shared, arrangement);
             tally.delays_us = limit.delayed.iter().map(|(_, us)| us).collect();
             tally.delays_us.sort_unstable();
         }
         figures::add(round, &limits, &mut tally);
     }
-    tally.limits.iter_mut().zip(limits).for_each(|(tally, limit)| limit.keys.finish(tally));
+    tally.limits.iter_mut().zip(limits).for_each(|(tally, limit)| {
+        limit.keys.finish(tally, detail);
+    });
     tally
 }
 
-fn limit(
-    ready: &PreparedLimit<'_>,
-    decided: &LimitDecided,
-    seen: &Seen<'_>,
-    shared: &Shared<'_>,
-    arrangement: &Arrangement<'_>,
-) -> LimitTally {
+fn limit(ready: &PreparedLimit<'_>, decided: &LimitDecided, seen: &Seen<'_>) -> LimitTally {
     let LimitDecided { asked, refused, delayed, .. } = decided;
     let refusals = refused.count();
     let enforces = ready.limit.mode == Mode::Enforce;
-    let first_refusal = if arrangement.is_in_table_order() {
-        refused.iter().next().map(|event| arrangement.time_us(event))
-    } else {
-        refused.iter().map(|event| arrangement.time_us(event)).min()
-    };
     LimitTally {
         asked: asked.count(),
         refused: if enforces { refusals } else { 0 },
         shadow_refused: if enforces { 0 } else { refusals },
         delayed: u64::try_from(delayed.len()).unwrap_or(u64::MAX),
         missing_key: decided.missing,
-        first_refusal_us: first_refusal,
-        most_admitted_in_a_second: fullest_second(asked, refused, delayed, shared, arrangement),
         cohorts: seen.cohorts(asked, refused, delayed),
         ..LimitTally::default()
     }
 }
 
+/// When the first of a set arrives, microseconds.
+fn first(set: &Bitmap, arrangement: &Arrangement<'_>) -> Option<i64> {
+    let mut times = set.iter().map(|event| arrangement.time_us(event));
+    if arrangement.is_in_table_order() { times.next() } else { times.min() }
+}
+
 /// The most requests that went on within one second.
 fn fullest_second(
-    asked: &Bitmap,
-    refused: &Bitmap,
-    delayed: &Delayed,
+    decided: &LimitDecided,
     shared: &Shared<'_>,
     arrangement: &Arrangement<'_>,
 ) -> u64 {
+    let LimitDecided { asked, refused, delayed, .. } = decided;
     let second = |event: usize| arrangement.time_us(event).div_euclid(SECOND_US);
     let mut counts = shared.seconds_of(asked, second);
     refused.for_each_of_both(refused, |event| counts.subtract(second(event)));

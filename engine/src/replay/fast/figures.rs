@@ -120,7 +120,8 @@ impl<'t> Round<'_, 't> {
         let follow = |groups: std::ops::Range<usize>| {
             let mut part = fresh();
             for group in groups {
-                let at_us = grouping.of(group).map(|(_, t_us)| floor(t_us, ready.limit.tick_us));
+                let tick_us = ready.limit.tick_us;
+                let at_us = grouping.times_us(group).iter().map(|t_us| floor(*t_us, tick_us));
                 let looked_at =
                     !local && part.memory.as_mut().is_some_and(|memory| memory.looked_at(at_us));
                 if !looked_at {

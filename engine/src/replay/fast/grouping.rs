@@ -61,8 +61,13 @@ impl Grouping {
         }
         let total = usize::try_from(sum).unwrap_or(0);
         // every place is written once, by whichever thread
-        let events: Vec<AtomicU32> = (0..total).map(|_| AtomicU32::new(0)).collect();
-        let times_us: Vec<AtomicI64> = (0..total).map(|_| AtomicI64::new(0)).collect();
+        let empty_events = || -> Vec<AtomicU32> { (0..total).map(|_| AtomicU32::new(0)).collect() };
+        let empty_times = || -> Vec<AtomicI64> { (0..total).map(|_| AtomicI64::new(0)).collect() };
+        let (events, times_us) = if threads > 1 {
+            rayon::join(empty_events, empty_times)
+        } else {
+            (empty_events(), empty_times())
+        };
         let scatter = |(part, next): (&Range<usize>, &mut Vec<u32>)| {
             arrangement.for_each_in(part, set, |event, t_us| {
                 let Some(place) = next.get_mut(group_of(event)) else { return };
@@ -112,6 +117,12 @@ impl Grouping {
             from = to;
         }
         ranges
+    }
+
+    /// When a group's requests arrive, microseconds.
+    pub(super) fn times_us(&self, group: usize) -> &[i64] {
+        let range = place(&self.begins, group)..place(&self.begins, group + 1);
+        self.times_us.get(range).unwrap_or_default()
     }
 
     /// The group of requests without the key.

@@ -90,11 +90,6 @@ impl<'t> Keys<'t> {
         }
     }
 
-    /// Whether all requests share one key.
-    pub fn is_global(&self) -> bool {
-        self.ids.is_none()
-    }
-
     /// The text of a key; `-` for the state that requests without the key share.
     pub fn text(&self, id: u32) -> Vec<u8> {
         self.texts.of(id).unwrap_or_else(|| b"-".to_vec())

@@ -170,7 +170,7 @@ pub fn covers(prepared: &Prepared<'_>, traffic: &Traffic, attack: &Bitmap) -> Ve
         // by the key's number; the last is for requests without it
         let mut seen = vec![false; ready.keys.distinct() + 1];
         let keyless = ready.keys.distinct();
-        attack.for_each_of_both(attack, |event| {
+        attack.for_each(|event| {
             let key = usize::try_from(ready.keys.of(event)).unwrap_or(keyless).min(keyless);
             if let Some(seen) = seen.get_mut(key) {
                 *seen = true;

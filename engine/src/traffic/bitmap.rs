@@ -103,6 +103,11 @@ impl Bitmap {
         })
     }
 
+    /// Does something for each event of the set, ascending: faster than iterating.
+    pub fn for_each(&self, each: impl FnMut(usize)) {
+        self.for_each_within(&(0..self.len), each);
+    }
+
     /// Does something for each event of the set in a range that begins with a whole word of 64, ascending:
     /// faster than iterating.
     pub fn for_each_within(&self, range: &Range<usize>, mut each: impl FnMut(usize)) {

@@ -43,9 +43,7 @@ impl LimitDecided {
             freed: false,
         }
     }
-}
 
-impl LimitDecided {
     /// How many requests get another verdict, or are asked in one of both only.
     pub(in crate::replay) fn differing(&self, other: &Self) -> u64 {
         let mut differ = self.asked.clone();

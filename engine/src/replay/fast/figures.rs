@@ -19,9 +19,6 @@ use super::instances::Instances;
 use super::seconds::Seconds;
 use super::slot::Rule;
 
-/// Parts of the keys for each core.
-const PARTS_PER_CORE: usize = 2;
-
 /// Adds the figures to a tally of decisions.
 pub(super) fn add(round: Round<'_, '_>, decided: &[LimitDecided], tally: &mut Tally) {
     round.add_store_calls(decided, tally);
@@ -111,7 +108,7 @@ impl<'t> Round<'_, 't> {
         let grouping = self.shared.grouping(&decided.asked, &ready.keys, self.arrangement);
         let shared_state = ready.limit.missing_key == MissingKey::Shared;
         let instances = decided.instances.as_deref();
-        let parts = grouping.parts(rayon::current_num_threads() * PARTS_PER_CORE, shared_state);
+        let parts = grouping.parts(shared_state);
         let fresh = || Part {
             memory: memory.clone(),
             lives: Vec::new(),

@@ -11,6 +11,9 @@ use crate::replay::keys::Keys;
 use crate::traffic::NONE;
 use crate::traffic::bitmap::Bitmap;
 
+/// Parts of the keys for each core: more than one, since keys differ in how many requests they have.
+const PARTS_PER_CORE: usize = 2;
+
 /// Requests grouped by key: 12 bytes each.
 #[derive(Debug)]
 pub(super) struct Grouping {
@@ -101,8 +104,9 @@ impl Grouping {
         self.begins.len().saturating_sub(1)
     }
 
-    /// At most `parts` ranges of keys with about as many requests each.
-    pub(super) fn parts(&self, parts: usize, with_keyless: bool) -> Vec<Range<usize>> {
+    /// Ranges of keys with about as many requests each, some for each core.
+    pub(super) fn parts(&self, with_keyless: bool) -> Vec<Range<usize>> {
+        let parts = rayon::current_num_threads() * PARTS_PER_CORE;
         let groups = self.keyless() + usize::from(with_keyless);
         let mut ranges = Vec::new();
         let mut from = 0;

@@ -20,9 +20,6 @@ use super::grouping::Grouping;
 use super::instances::Instances;
 use super::slot::{Rule, Slot};
 
-/// Parts of the keys for each core: more than one, since keys differ in how many requests they have.
-const PARTS_PER_CORE: usize = 2;
-
 /// A single limit about to be decided.
 #[derive(Clone, Copy)]
 pub(super) struct Keyed<'a> {
@@ -42,8 +39,7 @@ pub(super) struct Keyed<'a> {
 impl Keyed<'_> {
     /// Decides the grouping's requests, those without the key only if they share a state.
     pub(super) fn decide(&self, shared_without_key: bool) -> Outcome {
-        let cores = rayon::current_num_threads();
-        let parts = self.grouping.parts(cores * PARTS_PER_CORE, shared_without_key);
+        let parts = self.grouping.parts(shared_without_key);
         let decide = |part: Range<usize>| self.limiter.visit(Part { keyed: self, groups: part });
         // a bitmap of all events per part: few parts, and joined two by two
         let joined = parts.into_par_iter().map(decide).reduce_with(Outcome::joined);

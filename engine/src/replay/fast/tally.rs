@@ -151,7 +151,7 @@ fn fullest_second(
     let LimitDecided { asked, refused, delayed, .. } = decided;
     let second = |event: usize| arrangement.time_us(event).div_euclid(SECOND_US);
     let mut counts = shared.seconds_of(asked, second);
-    refused.for_each_of_both(refused, |event| counts.subtract(second(event)));
+    refused.for_each(|event| counts.subtract(second(event)));
     for (event, us) in delayed.iter() {
         counts.subtract(second(event));
         counts.add((arrangement.time_us(event) + us).div_euclid(SECOND_US));

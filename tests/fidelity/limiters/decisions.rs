@@ -3,8 +3,9 @@
 //! decided.
 //!
 //! `T_US` is the time as the limiter saw it, whole microseconds; `FROM..TO` (both included) where its
-//! clock is finer than what it tells. `VERDICT` is `pass`, `refuse` or `delay:US`. Of several processes
-//! that ask one limiter each line opens with the limiter's own sequence number.
+//! clock is finer than what it tells. `VERDICT` is `pass`, `refuse` or `delay:US`; `lost` where the limiter
+//! did not tell what it decided by, and its key can be followed no further. Of several processes that ask
+//! one limiter each line opens with the limiter's own sequence number.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ pub(crate) struct Decision {
     pub(crate) to_us: i64,
     pub(crate) key: String,
     pub(crate) weight: u64,
-    pub(crate) verdict: Verdict,
+    /// None if the key can be followed no further.
+    pub(crate) verdict: Option<Verdict>,
 }
 
 impl Decision {
@@ -42,9 +44,10 @@ impl Decision {
             key: (*key).to_owned(),
             weight: weight.parse().ok()?,
             verdict: match *verdict {
-                "pass" => Verdict::Pass,
-                "refuse" => Verdict::Refuse,
-                other => Verdict::Delay { us: other.strip_prefix("delay:")?.parse().ok()? },
+                "pass" => Some(Verdict::Pass),
+                "refuse" => Some(Verdict::Refuse),
+                "lost" => None,
+                other => Some(Verdict::Delay { us: other.strip_prefix("delay:")?.parse().ok()? }),
             },
         })
     }
@@ -106,11 +109,12 @@ fn lines_are_read_as_they_are_written() {
         to_us: 1_999,
         key: "a".to_owned(),
         weight: 2,
-        verdict: Verdict::Delay { us: 5 },
+        verdict: Some(Verdict::Delay { us: 5 }),
     };
     assert_eq!(Decision::read("7\t1000..1999\ta\t2\tdelay:5"), Some(expected.clone()));
-    let exact = Decision { sequence: 0, to_us: 1_000, verdict: Verdict::Refuse, ..expected };
-    assert_eq!(Decision::read("1000 a 2 refuse"), Some(exact));
+    let exact = Decision { sequence: 0, to_us: 1_000, verdict: Some(Verdict::Refuse), ..expected };
+    assert_eq!(Decision::read("1000 a 2 refuse"), Some(exact.clone()));
+    assert_eq!(Decision::read("1000 a 2 lost"), Some(Decision { verdict: None, ..exact }));
     for wrong in ["", "1000 a 2", "1000 a 2 maybe", "1..2..3 a 2 pass", "x 1 a 2 pass"] {
         assert_eq!(Decision::read(wrong), None, "{wrong}");
     }

@@ -1,5 +1,6 @@
 """A connection to Redis, for adapters that must be quick or ask many things at once."""
 
+import os
 import socket
 
 
@@ -18,6 +19,20 @@ class Redis:
             word = word if isinstance(word, bytes) else str(word).encode()
             parts.append(b"$%d\r\n%s\r\n" % (len(word), word))
         return b"".join(parts)
+
+    def load(self, script):
+        """The digest by which a script is called from then on."""
+        self.socket.sendall(self.command("SCRIPT", "LOAD", script))
+        return self.reply()
+
+    def load_file(self, path):
+        with open(path, "rb") as file:
+            return self.load(file.read())
+
+    def load_wait(self):
+        """A function that makes the command by which Redis waits for an instant, microseconds."""
+        digest = self.load_file(os.path.join(os.path.dirname(__file__), "wait.lua"))
+        return lambda at_us: self.command("EVALSHA", digest, 0, at_us)
 
     def reply(self):
         line = self.file.readline()

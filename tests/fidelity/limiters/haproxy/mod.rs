@@ -1,5 +1,6 @@
 //! HAProxy's `http_req_rate`: a stick table, and a rule that refuses what exceeds a rate.
 
+use std::path::Path;
 use std::process::Command;
 
 use shadowcap_engine::limiter::Limiter;
@@ -7,7 +8,7 @@ use shadowcap_engine::limiter::sliding_counter::{Anchor, Estimate, SlidingCounte
 
 use super::decisions::{here, run};
 use super::folder::Folder;
-use super::judge::Agreement;
+use super::judge::confirm_in_rounds;
 use super::local::find;
 use super::server::Server;
 
@@ -24,34 +25,41 @@ const SETS: [(&str, u64, i64, u64, u64); 4] = [
 #[test]
 fn a_rate_over_the_limit_is_refused() {
     let (Some(program), Some(python)) = (find("haproxy"), find("python3")) else { return };
+    confirm_in_rounds("haproxy-http-req-rate", 200, |agreement, round| {
+        let (server, _folder) = start(&program);
+        for (path, limit, period_ms, keys, decisions) in SETS {
+            let client = |client: u64| {
+                let mut command = Command::new(&python);
+                command.arg(here("haproxy/client.py")).arg(server.port().to_string()).arg(path);
+                let seed = round * CLIENTS + client;
+                command.args([seed, decisions / CLIENTS, keys].map(|number| number.to_string()));
+                command.arg(period_ms.to_string());
+                command
+            };
+            let model = Limiter::SlidingCounter(SlidingCounter {
+                limit,
+                window_us: period_ms * 1_000,
+                estimate: Estimate::Floored,
+                anchor: Anchor::Stepped,
+                count_refused: true,
+            });
+            let decisions = run((1..=CLIENTS).map(client).collect());
+            agreement.judge(&model, 1_000, &decisions);
+        }
+    });
+}
+
+/// A HAProxy that knows no key yet, and the folder of its configuration.
+fn start(program: &Path) -> (Server, Folder) {
     let folder = Folder::new();
     let template = std::fs::read_to_string(here("haproxy/haproxy.cfg")).unwrap();
     let clock = here("haproxy/clock.lua");
     let template = template.replace("CLOCK", &clock.to_string_lossy());
     let server = Server::start(|port| {
         let cfg = folder.write("haproxy.cfg", template.replace("PORT", &port.to_string()));
-        let mut command = Command::new(&program);
+        let mut command = Command::new(program);
         command.args(["-f", &cfg]);
         command
     });
-    let mut agreement = Agreement::new("haproxy-http-req-rate");
-    for (path, limit, period_ms, keys, decisions) in SETS {
-        let client = |seed: u64| {
-            let mut command = Command::new(&python);
-            command.arg(here("haproxy/client.py")).arg(server.port().to_string()).arg(path);
-            command.args([seed, decisions / CLIENTS, keys].map(|number| number.to_string()));
-            command.arg(period_ms.to_string());
-            command
-        };
-        let model = Limiter::SlidingCounter(SlidingCounter {
-            limit,
-            window_us: period_ms * 1_000,
-            estimate: Estimate::Floored,
-            anchor: Anchor::Stepped,
-            count_refused: true,
-        });
-        let decisions = run((1..=CLIENTS).map(client).collect());
-        agreement.judge(&model, 1_000, &decisions);
-    }
-    agreement.confirm(200);
+    (server, folder)
 }

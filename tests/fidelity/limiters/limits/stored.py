@@ -6,8 +6,8 @@ TIMEs, in one transaction, and what they leave open is printed as an interval; a
 tells its instant by when it will end. The moving window takes the time from its client.
 
 The sliding counter reads what is left of a window, and has the next one last by so much longer: if a
-millisecond ends in between, windows begin later from then on. A key to which that happened has a "!" after
-its name.
+millisecond ends in between, windows begin later from then on. A key to which that happened is lost, as is
+one whose transaction was held up for long: what Redis told of it may be of two windows.
 
 The library's windows are whole seconds; the script of its sliding counter takes any length.
 """
@@ -31,6 +31,10 @@ TIME = Redis.command("TIME")
 OPEN = Redis.command("MULTI") + TIME
 CLOSE = Redis.command("EXEC")
 START_US = 1_790_000_000 * 1_000_000
+# a transaction that takes longer was held up, microseconds
+HELD_UP_US = 20_000
+# how long before the end of a window it's aimed at, microseconds
+LEAD_US = 1_500
 
 
 class Clock:
@@ -44,13 +48,15 @@ class Clock:
 
 
 class Observed:
-    """Runs a script of the library between two TIMEs and keeps what else Redis tells."""
+    """Runs a script of the library between two TIMEs, at `at_us` if that is set, and keeps what else Redis
+    tells."""
 
     def __init__(self, port, script, sequence):
         self.redis = Redis(port)
-        self.redis.socket.sendall(Redis.command("SCRIPT", "LOAD", script.script))
-        self.digest = self.redis.reply()
+        self.digest = self.redis.load(script.script)
+        self.wait = self.redis.load_wait()
         self.sequence = Redis.command("INCR", sequence)
+        self.at_us = None
         self.before = self.after = self.number = self.ended_ms = self.ends_ms = None
 
     def drift_ms(self, window_ms):
@@ -68,6 +74,7 @@ class Observed:
         command = Redis.command
         ends = command("PEXPIRETIME", keys[-1])
         words = (
+            self.wait(self.at_us) if self.at_us else b"",
             OPEN,
             ends,
             command("EVALSHA", self.digest, len(keys), *keys, *args),
@@ -77,8 +84,8 @@ class Observed:
             CLOSE,
         )
         self.redis.socket.sendall(b"".join(words))
-        # MULTI and what it queues
-        for _ in range(7):
+        # what waits, MULTI and what it queues
+        for _ in range(8 if self.at_us else 7):
             self.redis.reply()
         replies = self.redis.reply()
         self.before, self.ended_ms, reply, self.after, self.number, self.ends_ms = replies
@@ -122,23 +129,28 @@ def main():
     schedule = injected_schedule if injected else real_schedule
     lines = []
 
-    def hit(key):
-        cost = 1 if rng.random() < 0.9 else rng.randint(1, limit + 1)
+    def hit(key, cost=None, at_us=None):
+        """Asks, right at an instant if one is given, and tells when the key's window ends."""
+        cost = cost or (1 if rng.random() < 0.9 else rng.randint(1, limit + 1))
         if strategy == "sliding-window-counter":
             # keys are left behind after some windows, those that drifted too
             key = f"{key}.{time.time_ns() // (8_000_000 * window_ms)}"
+        observed.at_us = at_us
         verdict = "pass" if limiter.hit(item, f"{prefix}{key}", cost=cost) else "refuse"
-        at = f"{us(observed.before)}..{us(observed.after)}"
+        before_us, after_us = us(observed.before), us(observed.after)
+        at = f"{before_us}..{after_us}"
+        lost = after_us - before_us > HELD_UP_US
         ends_us = observed.ends_ms * 1000
         if injected:
-            at = Clock.now_us
+            at, lost = Clock.now_us, False
         elif strategy == "sliding-window-counter":
             at = observed.opened_us(window_ms) or at
             ends_us -= window_us
-            key += "!" if observed.drift_ms(window_ms) else ""
+            lost = lost or observed.drift_ms(window_ms) > 0
         elif counts[-1] == cost:
             # its first count opened the window
             at = ends_us - window_us
+        verdict = "lost" if lost else verdict
         lines.append(f"{observed.number} {at} {key} {cost} {verdict}\n")
         return ends_us
 
@@ -168,27 +180,42 @@ def injected_schedule(rng, keys, limit, window_us, hit):
 
 
 def real_schedule(rng, keys, limit, window_us, hit):
-    """Asks a key again and again while its window ends, and any key while none does."""
+    """Asks any key while no window ends, and one whose window does: again and again, or when it's full in its
+    last millisecond and the next."""
     ends = []
     known = {}
+
+    def tell(key, end_us):
+        if known.get(key) != end_us:
+            known[key] = end_us
+            heapq.heappush(ends, (end_us, key))
+
     while True:
         now_us = time.time_ns() // 1000
-        key, until_us, most = rng.randrange(keys), now_us, rng.choice((1, 1, 2, limit + 1))
-        while ends and ends[0][0] < now_us + 1_500:
+        key, end_us = None, None
+        while ends and ends[0][0] < now_us + LEAD_US:
             end_us, due = heapq.heappop(ends)
             # some windows are left alone, so that keys fall idle
-            if end_us > now_us - 500 and rng.random() < 0.8:
-                key, until_us, most = due, end_us + 1_500, 12
-                time.sleep(max(0, end_us - now_us - 500) / 1_000_000)
+            if end_us > now_us and rng.random() < 0.8:
+                key = due
                 break
-        for _ in range(most):
-            end_us = hit(key)
-            yield
-            if known.get(key) != end_us:
-                known[key] = end_us
-                heapq.heappush(ends, (end_us, key))
-            if until_us > now_us and time.time_ns() // 1000 > until_us:
-                break
+        if key is None:
+            key = rng.randrange(keys)
+            for _ in range(rng.choice((1, 1, 2, limit + 1))):
+                tell(key, hit(key))
+                yield
+        elif rng.random() < 0.5:
+            time.sleep(max(0, end_us - now_us - 500) / 1_000_000)
+            for _ in range(12):
+                tell(key, hit(key))
+                yield
+                if time.time_ns() // 1000 > end_us + 1_500:
+                    break
+        else:
+            # fills it, where what is refused counts
+            for cost, at_us in ((limit, None), (1, end_us), (1, end_us + 1_000)):
+                tell(key, hit(key, cost, at_us))
+                yield
 
 
 main()

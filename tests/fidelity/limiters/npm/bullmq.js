@@ -27,19 +27,19 @@ async function main([port, max, duration, keys, count, seed]) {
   redis[COMMAND] = async (args) => {
     const ask = byLine.get(args[0]);
     const decision = ask.decisions.shift();
-    const { reply, from, to } = await timed(redis, (multi) => script.call(multi, args));
+    const { reply, from, to } = await timed(redis, (multi) => script.call(multi, args), decision.at);
     const [job, , expires] = reply;
     if (!job && !(expires > 0)) throw new Error(`nothing waits: ${reply}`);
     Object.assign(decision, { passed: Boolean(job), from, to });
     return reply;
   };
-  const decide = async (key) => {
+  const decide = async (key, at) => {
     const ask = queues[key];
     if (ask.waiting < REFILL.length) {
       ask.waiting += REFILL.length;
       ask.queue.addBulk(REFILL);
     }
-    const decision = {};
+    const decision = { at };
     ask.decisions.push(decision);
     await ask.worker.backend.moveToActive('token', 'worker');
     if (decision.passed) ask.waiting--;
@@ -49,7 +49,8 @@ async function main([port, max, duration, keys, count, seed]) {
     ask.waiting += 2 * REFILL.length;
     await ask.queue.addBulk(REFILL.concat(REFILL));
   }
-  const lines = await drive({ keys, count, length: duration, seed, decide });
+  // a full window is over when its length is
+  const lines = await drive({ redis, keys, count, limit: max, length: duration, over: 0, seed, decide });
   process.stdout.write(lines, () => process.exit());
 }
 

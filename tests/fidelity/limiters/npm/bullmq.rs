@@ -4,8 +4,8 @@
 use shadowcap_engine::limiter::fixed_window::{FixedWindow, Window};
 use shadowcap_engine::limiter::{Boundary, Limiter};
 
-use super::{in_pairs, node};
-use crate::judge::Agreement;
+use super::{in_pairs, node, seeds};
+use crate::judge::confirm_in_rounds;
 use crate::local::find;
 use crate::server::Redis;
 
@@ -18,19 +18,19 @@ const SETS: [(u64, i64, u32, u32); 4] =
 #[test]
 fn bullmq_agrees() {
     let (Some(node), Some(program)) = (node(), find("redis-server")) else { return };
-    let redis = Redis::start(&program);
-    let command = |(seed, (max, length_ms, queues, decisions)): (i64, (u64, i64, u32, u32))| {
-        let (port, max) = (redis.port().into(), max.cast_signed());
-        let arguments = [port, max, length_ms, queues.into(), decisions.into(), seed];
-        node.script("bullmq.js", &arguments.map(|n: i64| n.to_string()))
-    };
-    let decisions = in_pairs((1..).zip(SETS).map(command).collect());
-    let mut agreement = Agreement::new("bullmq");
-    for ((limit, length_ms, _, _), decisions) in SETS.into_iter().zip(decisions) {
-        let window = Window::FirstRequest { us: length_ms * MS_US, boundary: Boundary::UntilFull };
-        let limiter = Limiter::FixedWindow(FixedWindow { limit, window, count_refused: false });
-        agreement.judge(&limiter, MS_US, &decisions);
-    }
-    agreement.confirm(200);
-    assert!(agreement.open_permille() <= 10, "{} permille are open", agreement.open_permille());
+    confirm_in_rounds("bullmq", 200, |agreement, round| {
+        let redis = Redis::start(&program);
+        let command = |(seed, (max, length_ms, queues, decisions)): (i64, (u64, i64, u32, u32))| {
+            let (port, max) = (redis.port().into(), max.cast_signed());
+            let arguments = [port, max, length_ms, queues.into(), decisions.into(), seed];
+            node.script("bullmq.js", &arguments.map(|n: i64| n.to_string()))
+        };
+        let decisions = in_pairs(seeds(round, SETS).map(command).collect());
+        for ((limit, length_ms, _, _), decisions) in SETS.into_iter().zip(decisions) {
+            let us = length_ms * MS_US;
+            let window = Window::FirstRequest { us, boundary: Boundary::UntilFull };
+            let window = FixedWindow { limit, window, count_refused: false };
+            agreement.judge(&Limiter::FixedWindow(window), MS_US, &decisions);
+        }
+    });
 }

@@ -45,6 +45,15 @@ fn node() -> Option<&'static Node> {
     .as_ref()
 }
 
+/// Sets, each with the seed of its script: another one in each round, from 1.
+fn seeds<Set, const SETS: usize>(
+    round: u64,
+    sets: [Set; SETS],
+) -> impl Iterator<Item = (i64, Set)> {
+    let first = round * u64::try_from(SETS).unwrap() + 1;
+    (first.cast_signed()..).zip(sets)
+}
+
 /// Runs scripts, two at a time, and gives what each printed.
 fn in_pairs(commands: Vec<Command>) -> Vec<Vec<Decision>> {
     let mut commands = commands.into_iter();
@@ -83,6 +92,7 @@ fn install(npm: &Path, folder: &Path) {
     for name in FILES {
         fs::copy(here("npm").join(name), folder.join(name)).unwrap();
     }
+    fs::copy(here("wait.lua"), folder.join("wait.lua")).unwrap();
     let lock = fs::read(folder.join("package-lock.json")).unwrap();
     let installed = folder.join("installed-lock.json");
     if fs::read(&installed).is_ok_and(|before| before == lock) {

@@ -11,14 +11,14 @@ async function main([port, points, duration, keys, count, seed]) {
     defineCommand: (name, script) => redis.defineCommand(name, script),
     rlflxIncr: async (args) => {
       const mine = time;
-      const { reply, from, to } = await timed(redis, (multi) => multi.rlflxIncr(args));
+      const { reply, from, to } = await timed(redis, (multi) => multi.rlflxIncr(args), mine.at);
       Object.assign(mine, { from, to });
       return reply;
     },
   };
   const limiter = new RateLimiterRedis({ storeClient, points, duration, keyPrefix: `rlf${seed}` });
-  const decide = async (key) => {
-    const decision = { passed: true };
+  const decide = async (key, at) => {
+    const decision = { passed: true, at };
     time = decision;
     const consumed = limiter.consume(`k${key}`);
     time = null;
@@ -28,7 +28,9 @@ async function main([port, points, duration, keys, count, seed]) {
     });
     return decision;
   };
-  process.stdout.write(await drive({ keys, count, length: duration * 1000, seed, decide }));
+  const length = duration * 1000;
+  // a key is still there a window after it was made
+  process.stdout.write(await drive({ redis, keys, count, limit: points, length, over: 1, seed, decide }));
   redis.disconnect();
 }
 

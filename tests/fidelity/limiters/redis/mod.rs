@@ -10,12 +10,14 @@ use std::process::Command;
 use shadowcap_engine::limiter::Limiter;
 
 use super::decisions::{here, run};
-use super::judge::Agreement;
+use super::judge::confirm_in_rounds;
 use super::local::find;
 use super::server::Redis;
 
 /// Processes that ask at the same time.
 const CLIENTS: u64 = 3;
+/// The least decisions on either side of an edge.
+const LEAST_EDGES: u64 = 200;
 
 /// One limiter, asked over so many keys.
 struct Set {
@@ -29,32 +31,37 @@ struct Set {
     gap_us: i64,
 }
 
-/// A Redis, and the Python whose processes ask it.
+/// Redis, and the Python whose processes ask it.
 struct Asked {
-    redis: Redis,
+    redis: PathBuf,
     python: PathBuf,
 }
 
 impl Asked {
     /// `None` where one of them is absent.
-    fn start() -> Option<Self> {
-        let (program, python) = (find("redis-server")?, find("python3")?);
-        Some(Self { redis: Redis::start(&program), python })
+    fn find() -> Option<Self> {
+        Some(Self { redis: find("redis-server")?, python: find("python3")? })
     }
 
-    /// Has clients ask the script of one limiter and compares what they saw.
-    fn compare(&self, agreement: &mut Agreement, script: &str, number: usize, set: &Set) {
-        let client = |seed| {
-            let mut command = Command::new(&self.python);
-            command.arg(here("redis/client.py")).arg(self.redis.port().to_string());
-            command.arg(here("redis").join(script));
-            let numbers = [seed, set.decisions / CLIENTS, u64::from(set.keys)];
-            command.args(numbers.map(|number| number.to_string()));
-            command.arg(format!("{}:{number}:", agreement.name())).arg(set.gap_us.to_string());
-            command.args(&set.arguments);
-            command
-        };
-        let decisions = run((1..=CLIENTS).map(client).collect());
-        agreement.judge(&set.limiter, set.tick_us, &decisions);
+    /// Has clients ask the script of some limiters, of a new Redis in each round, and confirms what they saw.
+    fn confirm(&self, name: &str, script: &str, sets: &[Set]) {
+        confirm_in_rounds(name, LEAST_EDGES, |agreement, round| {
+            let redis = Redis::start(&self.redis);
+            for (number, set) in sets.iter().enumerate() {
+                let client = |client| {
+                    let mut command = Command::new(&self.python);
+                    command.arg(here("redis/client.py")).arg(redis.port().to_string());
+                    command.arg(here("redis").join(script));
+                    let seed = round * CLIENTS + client;
+                    let numbers = [seed, set.decisions / CLIENTS, u64::from(set.keys)];
+                    command.args(numbers.map(|number| number.to_string()));
+                    command.arg(format!("{number}:")).arg(set.gap_us.to_string());
+                    command.args(&set.arguments);
+                    command
+                };
+                let decisions = run((1..=CLIENTS).map(client).collect());
+                agreement.judge(&set.limiter, set.tick_us, &decisions);
+            }
+        });
     }
 }

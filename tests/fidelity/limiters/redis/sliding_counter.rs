@@ -5,7 +5,6 @@ use shadowcap_engine::limiter::sliding_counter::{Anchor, Estimate, SlidingCounte
 use shadowcap_engine::units::zone::Zone;
 
 use super::{Asked, Set};
-use crate::judge::Agreement;
 
 /// Sets of parameters: limit, window and tick in microseconds, whether refused requests count, keys,
 /// decisions.
@@ -17,34 +16,28 @@ const SETS: [(u64, i64, i64, bool, u32, u64); 4] = [
 ];
 
 fn agrees(name: &str, word: &str, estimate: Estimate) {
-    let Some(asked) = Asked::start() else { return };
-    let mut agreement = Agreement::new(name);
-    for (number, (limit, window_us, tick_us, count_refused, keys, decisions)) in
-        SETS.into_iter().enumerate()
-    {
-        let set = Set {
-            limiter: Limiter::SlidingCounter(SlidingCounter {
-                limit,
-                window_us,
-                estimate,
-                anchor: Anchor::Clock(Zone::UTC),
-                count_refused,
-            }),
-            tick_us,
-            arguments: vec![
-                limit.to_string(),
-                (window_us / tick_us).to_string(),
-                tick_us.to_string(),
-                word.to_owned(),
-                u8::from(count_refused).to_string(),
-            ],
-            keys,
-            decisions,
-            gap_us: window_us,
-        };
-        asked.compare(&mut agreement, "sliding_counter.lua", number, &set);
-    }
-    agreement.confirm(200);
+    let Some(asked) = Asked::find() else { return };
+    let sets = SETS.map(|(limit, window_us, tick_us, count_refused, keys, decisions)| Set {
+        limiter: Limiter::SlidingCounter(SlidingCounter {
+            limit,
+            window_us,
+            estimate,
+            anchor: Anchor::Clock(Zone::UTC),
+            count_refused,
+        }),
+        tick_us,
+        arguments: vec![
+            limit.to_string(),
+            (window_us / tick_us).to_string(),
+            tick_us.to_string(),
+            word.to_owned(),
+            u8::from(count_refused).to_string(),
+        ],
+        keys,
+        decisions,
+        gap_us: window_us,
+    });
+    asked.confirm(name, "sliding_counter.lua", &sets);
 }
 
 #[test]

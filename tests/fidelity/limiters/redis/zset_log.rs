@@ -4,7 +4,6 @@ use shadowcap_engine::limiter::sliding_log::SlidingLog;
 use shadowcap_engine::limiter::{Boundary, Limiter};
 
 use super::{Asked, Set};
-use crate::judge::Agreement;
 
 /// A set of parameters: limit, window and tick in microseconds, keys, decisions.
 const SETS: [(u64, i64, i64, u32, u64); 4] = [
@@ -14,8 +13,9 @@ const SETS: [(u64, i64, i64, u32, u64); 4] = [
     (4, 1_000, 1, 12, 36_000),
 ];
 
-fn sets(count_refused: bool) -> impl Iterator<Item = Set> {
-    SETS.into_iter().map(move |(limit, window_us, tick_us, keys, decisions)| Set {
+fn agrees(name: &str, count_refused: bool) {
+    let Some(asked) = Asked::find() else { return };
+    let sets = SETS.map(|(limit, window_us, tick_us, keys, decisions)| Set {
         limiter: Limiter::SlidingLog(SlidingLog {
             limit,
             window_us,
@@ -32,16 +32,8 @@ fn sets(count_refused: bool) -> impl Iterator<Item = Set> {
         keys,
         decisions,
         gap_us: window_us,
-    })
-}
-
-fn agrees(name: &str, count_refused: bool) {
-    let Some(asked) = Asked::start() else { return };
-    let mut agreement = Agreement::new(name);
-    for (number, set) in sets(count_refused).enumerate() {
-        asked.compare(&mut agreement, "zset_log.lua", number, &set);
-    }
-    agreement.confirm(200);
+    });
+    asked.confirm(name, "zset_log.lua", &sets);
 }
 
 #[test]

@@ -4,6 +4,9 @@
 //! a decision agrees only if one of them, after ones that explain all earlier decisions of the key, gives
 //! the verdict. Nothing else is tolerated.
 
+#[path = "judge_tests.rs"]
+mod tests;
+
 use std::collections::HashMap;
 use std::io::Write as _;
 

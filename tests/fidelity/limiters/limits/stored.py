@@ -33,8 +33,8 @@ CLOSE = Redis.command("EXEC")
 START_US = 1_790_000_000 * 1_000_000
 # a transaction that takes longer was held up, microseconds
 HELD_UP_US = 20_000
-# how long before the end of a window it's aimed at, microseconds
-LEAD_US = 1_500
+# Redis is told to wait for the end of a window so long before, microseconds: the longer the later that comes
+LEAST_LEAD_US, MOST_LEAD_US = 250, 3_000
 
 
 class Clock:
@@ -130,7 +130,7 @@ def main():
     lines = []
 
     def hit(key, cost=None, at_us=None):
-        """Asks, right at an instant if one is given, and tells when the key's window ends."""
+        """Asks, right at an instant if one is given: when Redis was asked, and when the key's window ends."""
         cost = cost or (1 if rng.random() < 0.9 else rng.randint(1, limit + 1))
         if strategy == "sliding-window-counter":
             # keys are left behind after some windows, those that drifted too
@@ -152,7 +152,7 @@ def main():
             at = ends_us - window_us
         verdict = "lost" if lost else verdict
         lines.append(f"{observed.number} {at} {key} {cost} {verdict}\n")
-        return ends_us
+        return before_us, ends_us
 
     asks = schedule(rng, keys, limit, window_us, hit)
     while len(lines) < decisions:
@@ -180,42 +180,48 @@ def injected_schedule(rng, keys, limit, window_us, hit):
 
 
 def real_schedule(rng, keys, limit, window_us, hit):
-    """Asks any key while no window ends, and one whose window does: again and again, or when it's full in its
-    last millisecond and the next."""
+    """Asks any key while no window ends. Fills one whose window does, asks it again and again until its end, and
+    right in the first millisecond after."""
     ends = []
     known = {}
+    lead_us = LEAST_LEAD_US
 
-    def tell(key, end_us):
+    def now():
+        return time.time_ns() // 1000
+
+    def ask(key, *how):
+        asked_us, end_us = hit(key, *how)
         if known.get(key) != end_us:
             known[key] = end_us
             heapq.heappush(ends, (end_us, key))
+        return asked_us
 
     while True:
-        now_us = time.time_ns() // 1000
-        key, end_us = None, None
-        while ends and ends[0][0] < now_us + LEAD_US:
+        now_us, key = now(), None
+        while ends and ends[0][0] < now_us + lead_us + 500:
             end_us, due = heapq.heappop(ends)
             # some windows are left alone, so that keys fall idle
-            if end_us > now_us and rng.random() < 0.8:
+            if end_us > now_us - 500 and rng.random() < 0.8:
                 key = due
                 break
         if key is None:
             key = rng.randrange(keys)
             for _ in range(rng.choice((1, 1, 2, limit + 1))):
-                tell(key, hit(key))
+                ask(key)
                 yield
-        elif rng.random() < 0.5:
-            time.sleep(max(0, end_us - now_us - 500) / 1_000_000)
-            for _ in range(12):
-                tell(key, hit(key))
-                yield
-                if time.time_ns() // 1000 > end_us + 1_500:
-                    break
-        else:
-            # fills it, where what is refused counts
-            for cost, at_us in ((limit, None), (1, end_us), (1, end_us + 1_000)):
-                tell(key, hit(key, cost, at_us))
-                yield
+            continue
+        time.sleep(max(0, end_us - now_us - 500) / 1_000_000)
+        first_us = end_us + 1_000
+        ask(key, limit)
+        yield
+        for _ in range(10):
+            if now() > first_us - lead_us:
+                break
+            ask(key)
+            yield
+        late = ask(key, 1, first_us) >= first_us + 1_000
+        yield
+        lead_us = max(LEAST_LEAD_US, min(MOST_LEAD_US, lead_us + (200 if late else -50)))
 
 
 main()

@@ -32,7 +32,8 @@ fn send(server: SocketAddrV4, start: Instant, shots: &[Shot]) -> usize {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     for shot in shots {
         let due = start + Duration::from_millis(shot.due_ms);
-        sleep(due.saturating_duration_since(Instant::now()));
+        let wait = due.saturating_duration_since(Instant::now());
+        sleep(wait.max(Duration::from_millis(shot.apart_ms)));
         let Shot { client, target, .. } = shot;
         let request = format!(
             "GET {target} HTTP/1.1\r\nHost: fidelity.example\r\nUser-Agent: fidelity/1\r\n\

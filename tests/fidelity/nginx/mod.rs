@@ -32,7 +32,7 @@ fn a_replay_decides_as_a_live_nginx_did() {
     let backend = backend::Backend::start();
     let template = std::fs::read_to_string(here("nginx.conf")).unwrap();
     let path = PathBuf::from(folder.path());
-    let live = server::Server::start(&nginx, &path, &template, backend.port());
+    let live = server::Nginx::start(&nginx, &path, &template, backend.port());
     let sent = drive::drive(live.address(), schedule::hands(SEED));
     let log = live.finish();
     let lines = std::fs::read_to_string(&log).unwrap().lines().count();

@@ -8,6 +8,9 @@ const END_MS: u64 = 70_000;
 /// Connections that all routes without waiting share: one answers in a fraction of a millisecond.
 const SHARED_HANDS: usize = 10;
 
+/// From an edge of a limit it is farther than the ms by which clocks differ, and less than to the next one.
+const APART_MS: u64 = 13;
+
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Shot {
@@ -17,6 +20,8 @@ pub(crate) struct Shot {
     pub(crate) client: IpAddr,
     /// The path and query.
     pub(crate) target: String,
+    /// The least ms after the response before, however late that came.
+    pub(crate) apart_ms: u64,
 }
 
 /// How clients of one route behave.
@@ -37,7 +42,7 @@ struct Habit {
     wait_ms: u64,
     /// The least ms between two requests of one connection. Above the longest response, requests come at
     /// their own time: one sent when a response came would come at the very edge of the limit that
-    /// delayed the other.
+    /// delayed the other. On a machine that is late [`APART_MS`] keeps them from it.
     least_ms: u64,
 }
 
@@ -148,6 +153,7 @@ impl Habit {
                     due_ms: now_ms,
                     client: address(client),
                     target: self.target(random),
+                    apart_ms: if self.least_ms > 0 { APART_MS } else { 0 },
                 });
                 let gap_ms = if steady {
                     self.steady_ms * (900 + random.below(200)) / 1_000
@@ -183,6 +189,7 @@ fn idle_slow(random: &mut Random) -> Vec<Shot> {
         due_ms,
         client: address(1_000 + client),
         target: "/idle-slow".to_owned(),
+        apart_ms: 0,
     };
     let mut shots = Vec::new();
     for client in 0..400 {
@@ -212,13 +219,13 @@ fn idle_deep(random: &mut Random) -> Vec<Shot> {
         let all = std::iter::repeat_n(first_ms, 31).chain(std::iter::repeat_n(again_ms, 44));
         for due_ms in all {
             let target = "/idle-deep".to_owned();
-            shots.push(Shot { due_ms, client: address(3_000 + client), target });
+            shots.push(Shot { due_ms, client: address(3_000 + client), target, apart_ms: 0 });
         }
     }
     for new in 0..6 {
         let due_ms = 60_000 + random.below(6_000);
         let target = "/idle-deep".to_owned();
-        shots.push(Shot { due_ms, client: address(4_000 + new), target });
+        shots.push(Shot { due_ms, client: address(4_000 + new), target, apart_ms: 0 });
     }
     shots
 }

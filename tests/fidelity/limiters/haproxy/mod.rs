@@ -9,8 +9,7 @@ use shadowcap_engine::limiter::sliding_counter::{Anchor, Estimate, SlidingCounte
 use super::decisions::{here, run};
 use super::folder::Folder;
 use super::judge::confirm_in_rounds;
-use super::local::find;
-use super::server::Server;
+use super::local::{Server, find};
 
 /// Processes that ask at the same time.
 const CLIENTS: u64 = 3;

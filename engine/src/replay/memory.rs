@@ -137,15 +137,20 @@ impl<'p> Memory<'p> {
         if !matches!(self.limit.limiter, Limiter::Nginx(_)) || self.limit.ban.is_some() {
             return false;
         }
-        let mut life = Life::default();
+        // each request's arrival adds the key, and takes it away where its life before ended: at the latest
+        // then, which comes to nothing if it hadn't
+        let mut gone = None;
         for t_us in at_us {
-            if self.changes.is_past(life.until_us, t_us) {
-                self.ended(&life);
-                life.from_us = t_us;
+            let slot = self.changes.slot(t_us);
+            if let Some(gone) = gone {
+                self.changes.change(slot.min(gone), self.bytes.key.saturating_neg());
             }
-            life.until_us = t_us.saturating_add(self.lives_us);
+            self.changes.change(slot, self.bytes.key);
+            gone = Some(self.changes.gone(t_us.saturating_add(self.lives_us)));
         }
-        self.ended(&life);
+        if let Some(gone) = gone {
+            self.changes.change(gone, self.bytes.key.saturating_neg());
+        }
         true
     }
 
@@ -240,15 +245,27 @@ impl Changes {
 
     /// So much is there from one instant to another.
     fn alive(&mut self, (from_us, until_us): (i64, i64), bytes: i64) {
-        let from = (from_us >> self.bits).saturating_sub(self.first);
-        // gone with the end of the last slot that it reaches into
-        let until = (until_us.saturating_sub(1) >> self.bits).saturating_sub(self.first);
-        let until = until.saturating_add(1);
-        for (slot, change) in [(from, bytes), (until, bytes.saturating_neg())] {
-            let at = usize::try_from(slot.max(0)).unwrap_or(usize::MAX);
-            if let Some(slot) = self.slots.get_mut(at) {
-                *slot = slot.saturating_add(change);
-            }
+        let (from, gone) = (self.slot(from_us), self.gone(until_us));
+        self.change(from, bytes);
+        self.change(gone, bytes.saturating_neg());
+    }
+
+    /// The slot of an instant.
+    fn slot(&self, t_us: i64) -> i64 {
+        (t_us >> self.bits).saturating_sub(self.first)
+    }
+
+    /// The first slot without what ends then: it is gone with the end of the last that it reaches into.
+    fn gone(&self, until_us: i64) -> i64 {
+        self.slot(until_us.saturating_sub(1)).saturating_add(1)
+    }
+
+    /// So much comes with a slot, or goes.
+    #[inline]
+    fn change(&mut self, slot: i64, bytes: i64) {
+        let at = usize::try_from(slot.max(0)).unwrap_or(usize::MAX);
+        if let Some(slot) = self.slots.get_mut(at) {
+            *slot = slot.saturating_add(bytes);
         }
     }
 

@@ -41,7 +41,6 @@ impl<'t> Round<'_, 't> {
 
     /// The limits of a group in one store share a call, which is the first's that was asked.
     fn add_store_calls(&self, decided: &[LimitDecided], tally: &mut Tally) {
-        let second = |event: usize| self.arrangement.time_us(event).div_euclid(SECOND_US);
         let mut called: Vec<Option<Bitmap>> = decided.iter().map(|_| None).collect();
         let mut all: Option<Seconds> = None;
         let limits = self.prepared.limits.iter().zip(decided).zip(&mut tally.limits);
@@ -55,7 +54,7 @@ impl<'t> Round<'_, 't> {
                 call.get_or_insert_with(|| calls.clone()).or(&calls);
             }
             tally.store_calls = calls.count();
-            let seconds = self.shared.seconds_of(&calls, second);
+            let seconds = self.shared.seconds_of(&calls, self.arrangement);
             tally.most_store_calls_in_a_second = seconds.most();
             match &mut all {
                 Some(all) => all.merge(&seconds),
@@ -79,7 +78,7 @@ impl<'t> Round<'_, 't> {
         let mut admitted = decided.asked.clone();
         admitted.and_not(&decided.refused);
         let (mut most, mut count, mut window_us) = (0_u64, 0, (i64::MAX, i64::MIN));
-        for (_, t_us) in self.arrangement.in_order_of(&admitted) {
+        self.arrangement.for_each(&admitted, |_, t_us| {
             let t_us = floor(t_us, ready.limit.tick_us);
             if t_us < window_us.0 || t_us >= window_us.1 {
                 count = 0;
@@ -89,7 +88,7 @@ impl<'t> Round<'_, 't> {
                 count += 1;
                 most = most.max(count);
             }
-        }
+        });
         tally.peak_after_reset = Some(most);
     }
 

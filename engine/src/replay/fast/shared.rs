@@ -7,7 +7,6 @@ use crate::replay::arrangement::Arrangement;
 use crate::replay::keys::Keys;
 use crate::replay::prepare::Prepared;
 use crate::traffic::bitmap::Bitmap;
-use crate::units::span::SECOND_US;
 
 use super::grouping::Grouping;
 use super::seconds::Seconds;
@@ -37,10 +36,9 @@ impl<'t> Shared<'t> {
         arrangement: &Arrangement<'_>,
     ) {
         let Some(first) = prepared.limits.first() else { return };
-        let second = |event| arrangement.time_us(event).div_euclid(SECOND_US);
         let (set, keys) = (&first.asked, &first.keys);
         let grouped = || Grouping::new(set, keys, arrangement, rayon::current_num_threads());
-        let rest = || (self.seconds_of(set, second), seen.prime(set));
+        let rest = || (self.seconds_of(set, arrangement), seen.prime(set));
         let (grouping, _) = rayon::join(grouped, rest);
         let (keys, set) = (Arc::clone(keys), Bitmap::clone(set));
         let mut last = self.grouping.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,14 +69,14 @@ impl<'t> Shared<'t> {
     }
 
     /// Requests of a set by second.
-    pub(super) fn seconds_of(&self, set: &Bitmap, second: impl Fn(usize) -> i64 + Copy) -> Seconds {
+    pub(super) fn seconds_of(&self, set: &Bitmap, arrangement: &Arrangement<'_>) -> Seconds {
         let known = || self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, seconds)) = known().as_ref()
             && of == set
         {
             return seconds.clone();
         }
-        let seconds = Seconds::of(set.iter().map(second));
+        let seconds = Seconds::of(set, arrangement);
         *known() = Some((set.clone(), seconds.clone()));
         seconds
     }

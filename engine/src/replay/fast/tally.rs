@@ -13,7 +13,6 @@ use crate::replay::tally::{
 };
 use crate::traffic::Traffic;
 use crate::traffic::bitmap::Bitmap;
-use crate::units::span::SECOND_US;
 
 use super::Round;
 use super::decided::{Decided, LimitDecided};
@@ -104,8 +103,16 @@ pub(in crate::replay) fn tally(
         limits: Vec::new(),
         ..Tally::default()
     };
+    let whole = tally.cohorts;
+    let cohorts = |limit: &LimitDecided| {
+        // of a policy's only limit nothing else is told than of the policy, as a rule
+        if limit.asked == replayed && limit.refused == refused && limit.delayed == delayed {
+            return whole;
+        }
+        seen.cohorts(&limit.asked, &limit.refused, &limit.delayed)
+    };
     let each = prepared.limits.iter().zip(&limits);
-    tally.limits = each.map(|(ready, limit)| self::limit(ready, limit, seen)).collect();
+    tally.limits = each.map(|(ready, limit)| self::limit(ready, limit, cohorts(limit))).collect();
     if detail == Detail::Figures {
         for (tally, limit) in tally.limits.iter_mut().zip(&limits) {
             tally.first_refusal_us = first(&limit.refused, arrangement);
@@ -121,7 +128,11 @@ pub(in crate::replay) fn tally(
     tally
 }
 
-fn limit(ready: &PreparedLimit<'_>, decided: &LimitDecided, seen: &Seen<'_>) -> LimitTally {
+fn limit(
+    ready: &PreparedLimit<'_>,
+    decided: &LimitDecided,
+    cohorts: [CohortTally; 3],
+) -> LimitTally {
     let LimitDecided { asked, refused, delayed, .. } = decided;
     let refusals = refused.count();
     let enforces = ready.limit.mode == Mode::Enforce;
@@ -131,7 +142,7 @@ fn limit(ready: &PreparedLimit<'_>, decided: &LimitDecided, seen: &Seen<'_>) -> 
         shadow_refused: if enforces { 0 } else { refusals },
         delayed: u64::try_from(delayed.len()).unwrap_or(u64::MAX),
         missing_key: decided.missing,
-        cohorts: seen.cohorts(asked, refused, delayed),
+        cohorts,
         ..LimitTally::default()
     }
 }
@@ -149,12 +160,12 @@ fn fullest_second(
     arrangement: &Arrangement<'_>,
 ) -> u64 {
     let LimitDecided { asked, refused, delayed, .. } = decided;
-    let second = |event: usize| arrangement.time_us(event).div_euclid(SECOND_US);
-    let mut counts = shared.seconds_of(asked, second);
-    refused.for_each(|event| counts.subtract(second(event)));
+    let mut counts = shared.seconds_of(asked, arrangement);
+    refused.for_each(|event| counts.subtract(arrangement.time_us(event)));
     for (event, us) in delayed.iter() {
-        counts.subtract(second(event));
-        counts.add((arrangement.time_us(event) + us).div_euclid(SECOND_US));
+        let t_us = arrangement.time_us(event);
+        counts.subtract(t_us);
+        counts.add(t_us + us);
     }
     counts.most()
 }

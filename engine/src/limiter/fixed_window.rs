@@ -182,7 +182,11 @@ impl Algorithm for FixedWindow {
         }
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the loop that decides all requests of a key lives by it"
+    )]
+    #[inline(always)]
     fn step(
         &self,
         state: &mut FixedWindowState,
@@ -210,6 +214,10 @@ impl Algorithm for FixedWindow {
         (verdict, fullness)
     }
 
+    fn used_milli(&self, used: i128) -> u64 {
+        nearest_u64(used.saturating_mul(1_000))
+    }
+
     fn fullness(&self, state: &FixedWindowState, t_us: i64) -> i128 {
         i128::from(self.seen(state, t_us).1)
     }
@@ -231,8 +239,10 @@ impl Algorithm for FixedWindow {
     }
 
     fn level(&self, state: &FixedWindowState, t_us: i64) -> Level {
-        let (_, used) = self.seen(state, t_us);
-        Level { used_milli: used.saturating_mul(1_000), of_milli: self.limit.saturating_mul(1_000) }
+        Level {
+            used_milli: self.used_milli(self.fullness(state, t_us)),
+            of_milli: self.limit.saturating_mul(1_000),
+        }
     }
 
     fn bound(&self, horizon_us: i64, tick_us: i64) -> Bound {

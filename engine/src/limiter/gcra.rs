@@ -3,7 +3,7 @@
 //! <https://github.com/boinkor-net/governor/blob/master/governor/src/gcra.rs>, whose emission interval is
 //! truncated to whole nanoseconds and is at least one.
 
-use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, span_us};
+use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, product, span_us};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 use crate::units::rate::Rate;
 
@@ -32,6 +32,7 @@ pub struct GcraState {
 
 impl Gcra {
     /// Time between requests at the sustained rate, nanoseconds, at least 1.
+    #[inline]
     pub fn emission_ns(&self) -> i128 {
         let period_ns = i128::from(self.rate.per_us) * US_NS;
         div_floor(period_ns, i128::from(self.rate.count)).max(1)
@@ -69,7 +70,11 @@ impl Algorithm for Gcra {
         state.tat_ns = Some(from_ns.saturating_add(taken_ns));
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the loop that decides all requests of a key lives by it"
+    )]
+    #[inline(always)]
     fn step(
         &self,
         state: &mut GcraState,
@@ -81,11 +86,11 @@ impl Algorithm for Gcra {
         let tat_ns = state.tat_ns.unwrap_or(now_ns);
         let emission_ns = self.emission_ns();
         let above = i128::from(weight) - i128::from(self.burst_total);
-        let earliest_ns = tat_ns.saturating_add(above.saturating_mul(emission_ns));
+        let earliest_ns = tat_ns.saturating_add(product(above, emission_ns));
         if weight > self.burst_total || now_ns < earliest_ns {
             return (Verdict::Refuse, (tat_ns - now_ns).max(0));
         }
-        let taken_ns = emission_ns.saturating_mul(i128::from(weight));
+        let taken_ns = product(emission_ns, i128::from(weight));
         let next_ns = tat_ns.max(now_ns).saturating_add(taken_ns);
         state.tat_ns = Some(next_ns);
         (Verdict::Pass, next_ns - now_ns)
@@ -106,11 +111,14 @@ impl Algorithm for Gcra {
     }
 
     fn level(&self, state: &GcraState, t_us: i64) -> Level {
-        let ahead_ns = self.fullness(state, t_us);
         Level {
-            used_milli: nearest_u64(div_floor(ahead_ns.saturating_mul(1_000), self.emission_ns())),
+            used_milli: self.used_milli(self.fullness(state, t_us)),
             of_milli: self.burst_total.saturating_mul(1_000),
         }
+    }
+
+    fn used_milli(&self, ahead_ns: i128) -> u64 {
+        nearest_u64(div_floor(ahead_ns.saturating_mul(1_000), self.emission_ns()))
     }
 
     fn fullness(&self, state: &GcraState, t_us: i64) -> i128 {

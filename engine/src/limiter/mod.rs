@@ -131,6 +131,11 @@ pub trait Algorithm {
         i128::from(self.level(state, t_us).used_milli)
     }
 
+    /// [`Level::used_milli`] of a state that is so full: worked out from [`Self::fullness`] alone.
+    fn used_milli(&self, fullness: i128) -> u64 {
+        whole::nearest_u64(fullness)
+    }
+
     /// Asks, accounts for the request (a refusal only if `refusals_count`), and tells
     /// [`Self::fullness`] after: as one by one, but what these have in common is worked out once.
     fn step(

@@ -94,6 +94,7 @@ impl Nginx {
     }
 
     /// Milliseconds since the last charge, as nginx takes them when its clock was set back.
+    #[inline]
     fn elapsed_ms(state: &NginxState, t_us: i64) -> i64 {
         match t_us.div_euclid(MS_US).saturating_sub(state.last_ms) {
             back if back < -IDLE_MS => 1,
@@ -165,7 +166,11 @@ impl Algorithm for Nginx {
         state.seen = true;
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the loop that decides all requests of a key lives by it"
+    )]
+    #[inline(always)]
     fn step(
         &self,
         state: &mut NginxState,
@@ -213,8 +218,8 @@ impl Algorithm for Nginx {
     }
 
     fn level(&self, state: &NginxState, t_us: i64) -> Level {
-        let used = self.fullness(state, t_us);
-        Level { used_milli: nearest_u64(used), of_milli: nearest_u64(self.most_excess() + ONE) }
+        let used_milli = self.used_milli(self.fullness(state, t_us));
+        Level { used_milli, of_milli: nearest_u64(self.most_excess() + ONE) }
     }
 
     fn fullness(&self, state: &NginxState, t_us: i64) -> i128 {

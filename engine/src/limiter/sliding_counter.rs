@@ -7,7 +7,7 @@
 //! what it admits. What the two do at the very ends of windows is theirs alone.
 
 use super::clock::{ClockWindows, Stretch};
-use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, since, span_us};
+use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, product, since, span_us};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 use crate::units::zone::Zone;
 
@@ -102,6 +102,7 @@ impl SlidingCounter {
     }
 
     /// Where a window begins that is opened, or stepped on to, at an instant.
+    #[inline]
     fn begin_us(&self, t_us: i64) -> i64 {
         if self.is_haproxy() { t_us.saturating_sub(t_us.rem_euclid(HAPROXY_STEP_US)) } else { t_us }
     }
@@ -153,6 +154,7 @@ impl SlidingCounter {
 
     /// When the current window began, the time since then, how many windows were stepped on, and when it
     /// ends.
+    #[inline]
     fn stepped_at(&self, state: &SlidingCounterState, t_us: i64) -> (i64, i128, i128, i128) {
         let length_us = self.length_us();
         let last = i128::from(self.expires());
@@ -184,8 +186,9 @@ impl SlidingCounter {
     }
 
     /// What is left of the last window, in requests times window lengths.
+    #[inline]
     fn fading(&self, counters: &SlidingCounterState, into_us: i128) -> i128 {
-        i128::from(counters.previous).saturating_mul((self.length_us() - into_us).max(0))
+        product(i128::from(counters.previous), (self.length_us() - into_us).max(0))
     }
 
     /// Whether so much passes `into_us` into a window with these counters.
@@ -194,8 +197,8 @@ impl SlidingCounter {
         let room = i128::from(self.limit) - i128::from(counters.current) - i128::from(weight);
         let fading = self.fading(counters, into_us);
         match self.estimate {
-            Estimate::Interpolated => fading <= room.saturating_mul(self.length_us()),
-            Estimate::Floored => fading < room.saturating_add(1).saturating_mul(self.length_us()),
+            Estimate::Interpolated => fading <= product(room, self.length_us()),
+            Estimate::Floored => fading < product(room.saturating_add(1), self.length_us()),
         }
     }
 
@@ -240,7 +243,7 @@ impl SlidingCounter {
     /// What is used, undivided.
     #[inline]
     fn used(&self, counters: &SlidingCounterState, into_us: i128) -> i128 {
-        let current = i128::from(counters.current).saturating_mul(self.length_us());
+        let current = product(i128::from(counters.current), self.length_us());
         self.fading(counters, into_us).saturating_add(current)
     }
 
@@ -276,7 +279,11 @@ impl Algorithm for SlidingCounter {
         }
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the loop that decides all requests of a key lives by it"
+    )]
+    #[inline(always)]
     fn step(
         &self,
         state: &mut SlidingCounterState,
@@ -331,16 +338,17 @@ impl Algorithm for SlidingCounter {
     }
 
     fn level(&self, state: &SlidingCounterState, t_us: i64) -> Level {
-        let Now { state: now, into_us, .. } = self.at(state, t_us);
-        let fading = self.fading(&now, into_us);
-        let previous_milli = match self.estimate {
-            Estimate::Interpolated => div_floor(fading.saturating_mul(1_000), self.length_us()),
-            Estimate::Floored => div_floor(fading, self.length_us()).saturating_mul(1_000),
-        };
         Level {
-            used_milli: nearest_u64(previous_milli + i128::from(now.current) * 1_000),
+            used_milli: self.used_milli(self.fullness(state, t_us)),
             of_milli: self.limit.saturating_mul(1_000),
         }
+    }
+
+    fn used_milli(&self, used: i128) -> u64 {
+        nearest_u64(match self.estimate {
+            Estimate::Interpolated => div_floor(used.saturating_mul(1_000), self.length_us()),
+            Estimate::Floored => div_floor(used, self.length_us()).saturating_mul(1_000),
+        })
     }
 
     fn fullness(&self, state: &SlidingCounterState, t_us: i64) -> i128 {

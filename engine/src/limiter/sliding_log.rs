@@ -44,6 +44,7 @@ impl SlidingLogState {
 
 impl SlidingLog {
     /// The first instant at which a request logged at `at_us` no longer counts, microseconds.
+    #[inline]
     fn leaves_us(&self, at_us: i64) -> i64 {
         let closed = i64::from(self.boundary == Boundary::Closed);
         at_us.saturating_add(self.window_us).saturating_add(closed)
@@ -115,7 +116,11 @@ impl Algorithm for SlidingLog {
         }
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the loop that decides all requests of a key lives by it"
+    )]
+    #[inline(always)]
     fn step(
         &self,
         state: &mut SlidingLogState,
@@ -129,6 +134,10 @@ impl Algorithm for SlidingLog {
             Self::log(state, t_us, weight);
         }
         (if admits { Verdict::Pass } else { Verdict::Refuse }, i128::from(state.total))
+    }
+
+    fn used_milli(&self, used: i128) -> u64 {
+        nearest_u64(used.saturating_mul(1_000))
     }
 
     fn fullness(&self, state: &SlidingLogState, t_us: i64) -> i128 {
@@ -164,7 +173,7 @@ impl Algorithm for SlidingLog {
 
     fn level(&self, state: &SlidingLogState, t_us: i64) -> Level {
         Level {
-            used_milli: self.used(state, t_us).saturating_mul(1_000),
+            used_milli: self.used_milli(self.fullness(state, t_us)),
             of_milli: self.limit.saturating_mul(1_000),
         }
     }

@@ -3,7 +3,7 @@
 //! (steps in older releases, continuous in newer ones), <https://github.com/golang/time/blob/master/rate/rate.go>.
 //! Those count in floating point; here tokens are exact.
 
-use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, since, span_us};
+use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, product, since, span_us};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 use crate::units::rate::Rate;
 
@@ -45,6 +45,7 @@ pub struct TokenBucketState {
 
 impl TokenBucket {
     /// Units in one token.
+    #[inline]
     fn token(&self) -> i128 {
         match self.refill {
             Refill::Continuous(rate) => i128::from(rate.per_us.max(1)),
@@ -53,6 +54,7 @@ impl TokenBucket {
     }
 
     /// What comes in one step, and how long a step is, microseconds.
+    #[inline]
     fn step(&self) -> (i128, i128) {
         match self.refill {
             Refill::Continuous(rate) => (i128::from(rate.count), 1),
@@ -67,12 +69,13 @@ impl TokenBucket {
         let (gain, length_us) = self.step();
         let elapsed_us = since(at_us, t_us);
         let steps = if length_us == 1 { elapsed_us } else { div_floor(elapsed_us, length_us) };
-        let missing = state.missing.saturating_sub(gain.saturating_mul(steps)).max(0);
+        let missing = state.missing.saturating_sub(product(gain, steps)).max(0);
         (missing, nearest_i64(i128::from(at_us) + steps * length_us))
     }
 
+    #[inline]
     fn cost(&self, weight: u64) -> i128 {
-        i128::from(weight).saturating_mul(self.token())
+        product(i128::from(weight), self.token())
     }
 }
 
@@ -98,7 +101,11 @@ impl Algorithm for TokenBucket {
         state.at_us = Some(at_us);
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the loop that decides all requests of a key lives by it"
+    )]
+    #[inline(always)]
     fn step(
         &self,
         state: &mut TokenBucketState,
@@ -137,11 +144,14 @@ impl Algorithm for TokenBucket {
     }
 
     fn level(&self, state: &TokenBucketState, t_us: i64) -> Level {
-        let missing = self.fullness(state, t_us);
         Level {
-            used_milli: nearest_u64(div_floor(missing.saturating_mul(1_000), self.token())),
+            used_milli: self.used_milli(self.fullness(state, t_us)),
             of_milli: self.burst.saturating_mul(1_000),
         }
+    }
+
+    fn used_milli(&self, missing: i128) -> u64 {
+        nearest_u64(div_floor(missing.saturating_mul(1_000), self.token()))
     }
 
     fn fullness(&self, state: &TokenBucketState, t_us: i64) -> i128 {

@@ -4,6 +4,7 @@
 /// The largest whole number not above `a / b`; `b` below 1 is taken as 1.
 ///
 /// What fits 64 bits, as nearly all does, is divided in 64 bits: many times faster, and done per request.
+#[inline]
 pub(super) fn div_floor(a: i128, b: i128) -> i128 {
     let b = b.max(1);
     match (i64::try_from(a), i64::try_from(b)) {
@@ -17,17 +18,31 @@ pub(super) fn div_ceil(a: i128, b: i128) -> i128 {
     div_floor(a.saturating_neg(), b).saturating_neg()
 }
 
+/// `a · b`, or the end of the type that it is beyond.
+///
+/// What fits 64 bits, as nearly all does, is multiplied at once.
+#[inline]
+pub(super) fn product(a: i128, b: i128) -> i128 {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) => i128::from(a) * i128::from(b),
+        _ => a.saturating_mul(b),
+    }
+}
+
 /// The nearest `u64`.
+#[inline]
 pub(super) fn nearest_u64(value: i128) -> u64 {
     u64::try_from(value.max(0)).unwrap_or(u64::MAX)
 }
 
 /// The nearest `i64`.
+#[inline]
 pub(super) fn nearest_i64(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
 /// Time from one instant to another, at least 0, microseconds.
+#[inline]
 pub(super) fn since(from_us: i64, to_us: i64) -> i128 {
     i128::from(to_us).saturating_sub(i128::from(from_us)).max(0)
 }

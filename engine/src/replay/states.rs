@@ -289,6 +289,7 @@ impl States {
 }
 
 /// An instant as a clock of that step shows it.
+#[inline]
 pub(super) fn floor(t_us: i64, tick_us: i64) -> i64 {
     t_us - match tick_us {
         ..=1 => 0,

@@ -207,14 +207,17 @@ impl<A: Algorithm> Lane<'_, A> {
         requests: impl Iterator<Item = (u32, i64)>,
         weight: u64,
     ) {
-        let Some(Slot { state, .. }) = self.slots.first_mut() else { return };
+        let Some(Slot { state: kept, .. }) = self.slots.first_mut() else { return };
+        // a state that nothing points to can be in registers
+        let mut state = std::mem::replace(kept, self.algorithm.fresh());
         let (algorithm, rule) = (self.algorithm, self.keyed.rule);
         let (mut tally, mut fullest) = (KeyTally::default(), 0);
         let (mut asked, mut refusals) = (0, 0);
         let Outcome { refused, delayed, .. } = &mut self.outcome;
         for (event, t_us) in requests {
             let now_us = rule.floor(t_us);
-            let (verdict, fullness) = algorithm.step(state, now_us, weight, rule.refusals_count);
+            let (verdict, fullness) =
+                algorithm.step(&mut state, now_us, weight, rule.refusals_count);
             asked += 1;
             if verdict == Verdict::Refuse {
                 refusals += 1;
@@ -225,10 +228,11 @@ impl<A: Algorithm> Lane<'_, A> {
                 tally.asked(t_us, verdict == Verdict::Refuse);
                 if fullness > fullest {
                     fullest = fullness;
-                    tally.filled(algorithm.level(state, now_us).used_milli, t_us);
+                    tally.filled(algorithm.used_milli(fullness), t_us);
                 }
             }
         }
+        *kept = state;
         self.tally = if FIGURES { tally } else { KeyTally::of(asked, refusals) };
     }
 

@@ -7,7 +7,7 @@
 //! what it admits. What the two do at the very ends of windows is theirs alone.
 
 use super::clock::{ClockWindows, Stretch};
-use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, product, since, span_us};
+use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, since_us, span_us};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 use crate::units::zone::Zone;
 
@@ -73,9 +73,9 @@ pub struct SlidingCounterState {
 struct Now {
     state: SlidingCounterState,
     /// Time since the current window began, microseconds.
-    into_us: i128,
+    into_us: i64,
     /// The first instant after the current window, counted likewise, microseconds.
-    end_us: i128,
+    end_us: i64,
 }
 
 /// HAProxy's windows begin at multiples of this, microseconds.
@@ -123,8 +123,8 @@ impl SlidingCounter {
         let (here, into_us, steps, end_us) = match self.anchor {
             Anchor::Clock(_) => {
                 let steps = state.window.map_or(2, |known| stretch.window.saturating_sub(known));
-                let into_us = since(stretch.begin_us, t_us);
-                (stretch.window, into_us, i128::from(steps), self.length_us())
+                let into_us = since_us(stretch.begin_us, t_us);
+                (stretch.window, into_us, steps, self.window_us.max(1))
             }
             Anchor::Stepped => self.stepped_at(state, t_us),
         };
@@ -155,50 +155,54 @@ impl SlidingCounter {
     /// When the current window began, the time since then, how many windows were stepped on, and when it
     /// ends.
     #[inline]
-    fn stepped_at(&self, state: &SlidingCounterState, t_us: i64) -> (i64, i128, i128, i128) {
-        let length_us = self.length_us();
-        let last = i128::from(self.expires());
+    fn stepped_at(&self, state: &SlidingCounterState, t_us: i64) -> (i64, i64, i64, i64) {
+        let length_us = self.window_us.max(1);
+        let twice_us = length_us.saturating_mul(2);
+        let ends_us = length_us.saturating_add(i64::from(self.expires()));
         let Some(begin_us) = state.window else {
             let begin_us = self.begin_us(t_us);
-            return (begin_us, since(begin_us, t_us), 2, length_us + last);
+            return (begin_us, since_us(begin_us, t_us), 2, ends_us);
         };
-        let age_us = since(begin_us, t_us);
-        let still = self.expires() && (age_us == length_us || age_us == 2 * length_us);
+        let age_us = since_us(begin_us, t_us);
+        let still = self.expires() && (age_us == length_us || age_us == twice_us);
         // whether it is one, none or more needs no division
         let steps = match age_us {
             _ if still || age_us < length_us => 0,
-            _ if age_us < 2 * length_us => 1,
+            _ if age_us < twice_us => 1,
             _ => 2,
         };
         match steps {
-            0 if age_us > length_us => (begin_us, age_us, 0, age_us + 1),
-            0 => (begin_us, age_us, 0, length_us + last),
+            0 if age_us > length_us => (begin_us, age_us, 0, age_us.saturating_add(1)),
+            0 => (begin_us, age_us, 0, ends_us),
             1 => {
                 let next_us = self.begin_us(begin_us.saturating_add(self.window_us));
-                let end_us = i128::from(begin_us) + 2 * length_us - i128::from(next_us);
-                (next_us, since(next_us, t_us), 1, end_us)
+                let end_us = begin_us.saturating_add(twice_us).saturating_sub(next_us);
+                (next_us, since_us(next_us, t_us), 1, end_us)
             }
             steps => {
                 let begin_us = self.begin_us(t_us);
-                (begin_us, since(begin_us, t_us), steps, length_us + last)
+                (begin_us, since_us(begin_us, t_us), steps, ends_us)
             }
         }
     }
 
     /// What is left of the last window, in requests times window lengths.
     #[inline]
-    fn fading(&self, counters: &SlidingCounterState, into_us: i128) -> i128 {
-        product(i128::from(counters.previous), (self.length_us() - into_us).max(0))
+    fn fading(&self, counters: &SlidingCounterState, into_us: i64) -> i128 {
+        let left_us = self.window_us.max(1).saturating_sub(into_us).max(0);
+        i128::from(counters.previous) * i128::from(left_us)
     }
 
     /// Whether so much passes `into_us` into a window with these counters.
     #[inline]
-    fn fits(&self, counters: &SlidingCounterState, into_us: i128, weight: u64) -> bool {
-        let room = i128::from(self.limit) - i128::from(counters.current) - i128::from(weight);
-        let fading = self.fading(counters, into_us);
+    fn fits(&self, counters: &SlidingCounterState, into_us: i64, weight: u64) -> bool {
+        let room =
+            self.limit.checked_sub(counters.current).and_then(|left| left.checked_sub(weight));
+        let Some(room) = room else { return false };
+        let (fading, room) = (self.fading(counters, into_us), i128::from(room) * self.length_us());
         match self.estimate {
-            Estimate::Interpolated => fading <= product(room, self.length_us()),
-            Estimate::Floored => fading < product(room.saturating_add(1), self.length_us()),
+            Estimate::Interpolated => fading <= room,
+            Estimate::Floored => fading < room.saturating_add(self.length_us()),
         }
     }
 
@@ -222,8 +226,8 @@ impl SlidingCounter {
 
     /// When so much passes if nothing else comes from `t_us` on, microseconds.
     fn fits_at_us(&self, now: &Now, t_us: i64, weight: u64) -> i64 {
-        let begin_us = i128::from(t_us) - now.into_us;
-        let end_us = begin_us + now.end_us;
+        let begin_us = i128::from(t_us) - i128::from(now.into_us);
+        let end_us = begin_us + i128::from(now.end_us);
         let here = self.fits_from_us(&now.state, weight).map(|from_us| begin_us + from_us);
         if let Some(at_us) = here.filter(|at_us| *at_us < end_us) {
             return nearest_i64(at_us).max(t_us);
@@ -242,8 +246,8 @@ impl SlidingCounter {
 
     /// What is used, undivided.
     #[inline]
-    fn used(&self, counters: &SlidingCounterState, into_us: i128) -> i128 {
-        let current = product(i128::from(counters.current), self.length_us());
+    fn used(&self, counters: &SlidingCounterState, into_us: i64) -> i128 {
+        let current = i128::from(counters.current) * self.length_us();
         self.fading(counters, into_us).saturating_add(current)
     }
 

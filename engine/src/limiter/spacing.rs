@@ -3,7 +3,7 @@
 //! <https://github.com/SGrondin/bottleneck/blob/master/src/LocalDatastore.coffee>. What can't start waits:
 //! the queue, its high-water mark and its strategy belong to the replay.
 
-use super::whole::{div_ceil, nearest_i64, nearest_u64, since};
+use super::whole::{div_ceil, nearest_i64, nearest_u64, since_us};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 
 /// Starts that are apart, and few at a time; what can't start waits.
@@ -86,7 +86,7 @@ impl Algorithm for Spacing {
 
     /// The fuller of the slots in use and the time still to wait.
     fn level(&self, state: &SpacingState, t_us: i64) -> Level {
-        let waiting_us = since(t_us, self.next_start_us(state, t_us));
+        let waiting_us = i128::from(since_us(t_us, self.next_start_us(state, t_us)));
         let min_time_us = i128::from(self.min_time_us.max(1));
         let spaced = Level {
             used_milli: nearest_u64((waiting_us * 1_000).div_euclid(min_time_us)),

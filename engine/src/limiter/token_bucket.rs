@@ -3,7 +3,7 @@
 //! (steps in older releases, continuous in newer ones), <https://github.com/golang/time/blob/master/rate/rate.go>.
 //! Those count in floating point; here tokens are exact.
 
-use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, product, since, span_us};
+use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, product, since_us, span_us};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 use crate::units::rate::Rate;
 
@@ -67,10 +67,15 @@ impl TokenBucket {
     fn refilled(&self, state: &TokenBucketState, t_us: i64) -> (i128, i64) {
         let Some(at_us) = state.at_us else { return (0, t_us) };
         let (gain, length_us) = self.step();
-        let elapsed_us = since(at_us, t_us);
-        let steps = if length_us == 1 { elapsed_us } else { div_floor(elapsed_us, length_us) };
+        let elapsed_us = i128::from(since_us(at_us, t_us));
+        let (steps, step_us) = if length_us == 1 {
+            (elapsed_us, t_us.max(at_us))
+        } else {
+            let steps = div_floor(elapsed_us, length_us);
+            (steps, nearest_i64(i128::from(at_us) + steps * length_us))
+        };
         let missing = state.missing.saturating_sub(product(gain, steps)).max(0);
-        (missing, nearest_i64(i128::from(at_us) + steps * length_us))
+        (missing, step_us)
     }
 
     #[inline]

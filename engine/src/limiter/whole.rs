@@ -43,8 +43,8 @@ pub(super) fn nearest_i64(value: i128) -> i64 {
 
 /// Time from one instant to another, at least 0, microseconds.
 #[inline]
-pub(super) fn since(from_us: i64, to_us: i64) -> i128 {
-    i128::from(to_us).saturating_sub(i128::from(from_us)).max(0)
+pub(super) fn since_us(from_us: i64, to_us: i64) -> i64 {
+    to_us.saturating_sub(from_us).max(0)
 }
 
 /// A length in whole ticks, rounded up.
@@ -71,6 +71,6 @@ mod tests {
     fn conversions_end_at_the_ends() {
         assert_eq!((nearest_u64(-1), nearest_u64(i128::MAX)), (0, u64::MAX));
         assert_eq!((nearest_i64(i128::MIN), nearest_i64(i128::MAX)), (i64::MIN, i64::MAX));
-        assert_eq!(since(5, 3), 0);
+        assert_eq!(since_us(5, 3), 0);
     }
 }

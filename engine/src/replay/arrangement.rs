@@ -2,14 +2,15 @@
 //! distances inside the second open.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 
-use ahash::RandomState;
 use rayon::prelude::*;
 
 use crate::traffic::Traffic;
 use crate::traffic::bitmap::Bitmap;
+
+/// Requests that a core spreads over their steps at a time, about.
+const STRETCH: usize = if cfg!(test) { 4 } else { 1 << 16 };
 
 /// Arrival times, and the order that follows of them.
 #[derive(Debug)]
@@ -62,7 +63,7 @@ impl<'t> Arrangement<'t> {
             Placement::Bunched => return Self::bunched(traffic),
             Placement::Spread => spread(traffic, step),
             Placement::Border => {
-                let times = traffic.events.times_us.iter().enumerate();
+                let times = traffic.events.times_us.par_iter().enumerate();
                 times
                     .map(|(event, stamp)| {
                         let step = step(event);
@@ -163,31 +164,36 @@ fn order(stamps: &[i64], times: &[i64]) -> Option<Vec<u32>> {
 }
 
 /// Each client's n requests of one stamp, the k-th at stamp + ⌊k·step/n⌋.
-fn spread(traffic: &Traffic, step: impl Fn(usize) -> i64) -> Vec<i64> {
-    let events = &traffic.events;
-    let mut times = events.times_us.clone();
-    let mut seen: HashMap<u32, (i64, i64), RandomState> = HashMap::default();
-    let mut begin = 0;
-    for same in events.times_us.chunk_by(|a, b| a == b) {
-        let end = begin + same.len();
-        if same.len() > 1 {
-            // how many each client has, and how many of these were placed
-            seen.clear();
-            let addresses = events.addresses.get(begin..end).unwrap_or_default();
-            for address in addresses {
-                seen.entry(*address).or_insert((0, 0)).1 += 1;
-            }
-            for ((event, address), time) in
-                (begin..end).zip(addresses).zip(times.iter_mut().skip(begin))
-            {
-                if let Some((placed, of)) = seen.get_mut(address) {
-                    *time += *placed * step(event) / (*of).max(1);
-                    *placed += 1;
+fn spread(traffic: &Traffic, step: impl Fn(usize) -> i64 + Sync) -> Vec<i64> {
+    let mut times = traffic.events.times_us.clone();
+    let mut stretches: Vec<(usize, &mut [i64])> = Vec::new();
+    let (mut rest, mut begin) = (times.as_mut_slice(), 0);
+    while let Some(last) = rest.iter().take(STRETCH).next_back().copied() {
+        // the requests of a stamp stay together
+        let length = rest.partition_point(|stamp| *stamp <= last);
+        stretches.push((begin, rest.split_off_mut(..length).unwrap_or_default()));
+        begin += length;
+    }
+    let addresses = &traffic.events.addresses;
+    stretches.into_par_iter().for_each(|(begin, times)| {
+        let addresses = addresses.get(begin..).unwrap_or_default();
+        let mut by_client: Vec<(u32, usize)> = Vec::new();
+        let mut from = 0;
+        for same in times.chunk_by_mut(|a, b| a == b) {
+            by_client.clear();
+            by_client.extend(addresses.iter().copied().skip(from).zip(0..same.len()));
+            by_client.sort_unstable();
+            for mine in by_client.chunk_by(|a, b| a.0 == b.0).filter(|mine| mine.len() > 1) {
+                let count = i64::try_from(mine.len()).unwrap_or(i64::MAX);
+                for (place, (_, at)) in (0..).zip(mine) {
+                    if let Some(time) = same.get_mut(*at) {
+                        *time += place * step(begin + from + at) / count;
+                    }
                 }
             }
+            from += same.len();
         }
-        begin = end;
-    }
+    });
     times
 }
 

@@ -38,17 +38,29 @@ impl KeyTally {
     pub(super) fn asked(&mut self, t_us: i64, refused: bool) {
         self.asked += 1;
         if refused {
-            self.refused += 1;
-            let since_us = *self.refused_since_us.get_or_insert(t_us);
-            self.longest_lockout_us = self.longest_lockout_us.max(t_us - since_us);
+            self.refused(t_us);
         } else {
-            self.refused_since_us = None;
+            self.admitted();
         }
     }
 
-    /// A key that was asked so often, and refused so often: nothing else is told of it.
-    pub(super) fn of(asked: u64, refused: u64) -> Self {
-        Self { asked, refused, ..Self::default() }
+    /// A key that is asked about so often, of which verdicts are to be told.
+    pub(super) fn of(asked: u64) -> Self {
+        Self { asked, ..Self::default() }
+    }
+
+    /// One of its requests was refused.
+    #[inline]
+    pub(super) fn refused(&mut self, t_us: i64) {
+        self.refused += 1;
+        let since_us = *self.refused_since_us.get_or_insert(t_us);
+        self.longest_lockout_us = self.longest_lockout_us.max(t_us - since_us);
+    }
+
+    /// One of its requests went on.
+    #[inline]
+    pub(super) fn admitted(&mut self) {
+        self.refused_since_us = None;
     }
 
     /// How full its state became.

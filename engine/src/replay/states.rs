@@ -291,10 +291,11 @@ impl States {
 /// An instant as a clock of that step shows it.
 #[inline]
 pub(super) fn floor(t_us: i64, tick_us: i64) -> i64 {
-    t_us - match tick_us {
-        ..=1 => 0,
-        // by a number known beforehand, which nearly all clocks have, is much faster
-        1_000 => t_us.rem_euclid(1_000),
-        step => t_us.rem_euclid(step),
+    match tick_us {
+        ..=1 => t_us,
+        // by a number known beforehand, which nearly all clocks have, is much faster; written in another
+        // way than the next line, or the compiler makes one of both
+        1_000 => t_us.div_euclid(1_000) * 1_000,
+        step => t_us - t_us.rem_euclid(step),
     }
 }

@@ -146,7 +146,7 @@ impl Grouping {
     }
 
     /// A group's requests: (event, arrival in microseconds).
-    pub(super) fn of(&self, group: usize) -> impl Iterator<Item = (u32, i64)> + '_ {
+    pub(super) fn of(&self, group: usize) -> impl ExactSizeIterator<Item = (u32, i64)> + '_ {
         let range = place(&self.begins, group)..place(&self.begins, group + 1);
         let events = self.events.get(range.clone()).unwrap_or_default();
         let times = self.times_us.get(range).unwrap_or_default();

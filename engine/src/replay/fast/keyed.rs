@@ -145,8 +145,8 @@ impl Visitor for Part<'_> {
         let of_milli = algorithm.level(&algorithm.fresh(), 0).of_milli;
         let plain = lane.plain_weight();
         for group in self.groups {
-            let mut requests = keyed.grouping.of(group).peekable();
-            if requests.peek().is_none() {
+            let requests = keyed.grouping.of(group);
+            if requests.len() == 0 {
                 continue;
             }
             lane.begin_key();
@@ -204,36 +204,34 @@ impl<A: Algorithm> Lane<'_, A> {
     #[inline]
     fn arrive_plainly<const FIGURES: bool>(
         &mut self,
-        requests: impl Iterator<Item = (u32, i64)>,
+        requests: impl ExactSizeIterator<Item = (u32, i64)>,
         weight: u64,
     ) {
         let Some(Slot { state: kept, .. }) = self.slots.first_mut() else { return };
         // a state that nothing points to can be in registers
         let mut state = std::mem::replace(kept, self.algorithm.fresh());
         let (algorithm, rule) = (self.algorithm, self.keyed.rule);
-        let (mut tally, mut fullest) = (KeyTally::default(), 0);
-        let (mut asked, mut refusals) = (0, 0);
+        let asked = u64::try_from(requests.len()).unwrap_or(u64::MAX);
+        let (mut tally, mut fullest) = (KeyTally::of(asked), 0);
         let Outcome { refused, delayed, .. } = &mut self.outcome;
         for (event, t_us) in requests {
             let now_us = rule.floor(t_us);
             let (verdict, fullness) =
                 algorithm.step(&mut state, now_us, weight, rule.refusals_count);
-            asked += 1;
             if verdict == Verdict::Refuse {
-                refusals += 1;
+                tally.refused(t_us);
                 refused.insert(usize::try_from(event).unwrap_or(usize::MAX));
+            } else {
+                tally.admitted();
+                delayed.note(event, verdict);
             }
-            delayed.note(event, verdict);
-            if FIGURES {
-                tally.asked(t_us, verdict == Verdict::Refuse);
-                if fullness > fullest {
-                    fullest = fullness;
-                    tally.filled(algorithm.used_milli(fullness), t_us);
-                }
+            if FIGURES && fullness > fullest {
+                fullest = fullness;
+                tally.filled(algorithm.used_milli(fullness), t_us);
             }
         }
         *kept = state;
-        self.tally = if FIGURES { tally } else { KeyTally::of(asked, refusals) };
+        self.tally = tally;
     }
 
     fn arrive(&mut self, event: u32, t_us: i64) {

@@ -245,6 +245,15 @@ impl Algorithm for FixedWindow {
         }
     }
 
+    fn forgets_us(&self) -> Option<i64> {
+        match self.window {
+            Window::Clock { us, zone } if zone == Zone::UTC => Some(us.max(1)),
+            // where a clock goes back, a window comes twice
+            Window::Clock { .. } | Window::Calendar { .. } => None,
+            Window::FirstRequest { us, .. } => Some(us.saturating_add(1)),
+        }
+    }
+
     fn bound(&self, horizon_us: i64, tick_us: i64) -> Bound {
         let limit = i128::from(self.limit);
         let most = match self.window {

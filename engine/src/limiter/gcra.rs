@@ -126,6 +126,12 @@ impl Algorithm for Gcra {
         (state.tat_ns.unwrap_or(now_ns) - now_ns).max(0)
     }
 
+    fn forgets_us(&self) -> Option<i64> {
+        // all that can be ahead is the whole burst
+        let ahead_ns = product(i128::from(self.burst_total), self.emission_ns());
+        Some(nearest_i64(div_ceil(ahead_ns, US_NS)))
+    }
+
     fn bound(&self, horizon_us: i64, tick_us: i64) -> Bound {
         let span_ns = span_us(horizon_us, tick_us) * US_NS;
         let regained = span_ns.div_euclid(self.emission_ns());

@@ -110,6 +110,10 @@ macro_rules! limiters {
                 match self { $(Self::$variant(limiter) => limiter.bound(horizon_us, tick_us),)+ }
             }
 
+            fn forgets_us(&self) -> Option<i64> {
+                match self { $(Self::$variant(limiter) => limiter.forgets_us(),)+ }
+            }
+
             fn tick_us(&self) -> i64 {
                 match self { $(Self::$variant(limiter) => limiter.tick_us(),)+ }
             }

@@ -160,6 +160,12 @@ pub trait Algorithm {
         false
     }
 
+    /// How long without a request makes any state as good as fresh, microseconds, where anything does so and
+    /// where a fresh state says the same, and is as full after, whenever it is asked; else `None`.
+    fn forgets_us(&self) -> Option<i64> {
+        None
+    }
+
     /// Makes a state as good as fresh, keeping its memory for the next key.
     fn reset(&self, state: &mut Self::State) {
         *state = self.fresh();

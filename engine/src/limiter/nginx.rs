@@ -227,6 +227,16 @@ impl Algorithm for Nginx {
         if state.seen { i128::from(state.excess_milli) + ONE - leaked } else { 0 }
     }
 
+    fn forgets_us(&self) -> Option<i64> {
+        if self.rate_milli == 0 {
+            return None;
+        }
+        // the excess of a full burst and of the request that finds it leaks, and both may come anywhere in
+        // their milliseconds
+        let ms = div_ceil((self.most_excess() + ONE) * 1_000, i128::from(self.rate_milli)) + 1;
+        Some(nearest_i64(ms * i128::from(MS_US)))
+    }
+
     fn bound(&self, horizon_us: i64, tick_us: i64) -> Bound {
         let horizon = i128::from(horizon_us);
         // a clock finer than nginx's: an interval may touch one millisecond more

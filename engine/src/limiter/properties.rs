@@ -132,6 +132,36 @@ proptest! {
     }
 
     #[test]
+    fn a_state_left_alone_for_long_enough_is_as_good_as_fresh(
+        subject in any_subject(),
+        traffic in any_traffic(0..40),
+        later in 0_i64..9,
+        after in any_traffic(1..20),
+    ) {
+        let limiter = &subject.limiter;
+        let Some(forgets_us) = limiter.forgets_us() else { return Ok(()) };
+        let mut old = Replay::new(&subject, START_US);
+        for step in traffic {
+            old.step(step);
+        }
+        let left_us = forgets_us + later * subject.window_us / 8;
+        old.now_us += (left_us + subject.tick_us - 1) / subject.tick_us * subject.tick_us;
+        let mut fresh = Replay::new(&subject, old.now_us);
+        let mut charged = false;
+        for (number, step) in after.into_iter().enumerate() {
+            // the first comes at once
+            let step = if number == 0 { Step { quarters: 0, ticks: 0, ..step } } else { step };
+            let decision = fresh.step(step);
+            prop_assert_eq!(old.step(step), decision);
+            charged |= decision.admitted;
+            if charged {
+                let fullness = |of: &Replay<'_>| limiter.fullness(&of.state, decision.at_us);
+                prop_assert_eq!(fullness(&old), fullness(&fresh));
+            }
+        }
+    }
+
+    #[test]
     fn shifting_all_arrivals_shifts_the_decisions(
         subject in any_subject(),
         traffic in any_traffic(1..40),

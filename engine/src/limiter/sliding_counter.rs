@@ -360,6 +360,16 @@ impl Algorithm for SlidingCounter {
         self.used(&now, into_us)
     }
 
+    fn forgets_us(&self) -> Option<i64> {
+        let twice_us = self.window_us.max(1).saturating_mul(2);
+        match self.anchor {
+            Anchor::Clock(zone) => (zone == Zone::UTC).then_some(twice_us),
+            // of windows shorter than HAProxy's step, how full they are depends on when they begin
+            Anchor::Stepped if self.is_haproxy() && self.window_us < 2 * HAPROXY_STEP_US => None,
+            Anchor::Stepped => Some(twice_us.saturating_add(1)),
+        }
+    }
+
     /// That of two plain counters: no window admits more than the limit.
     fn bound(&self, horizon_us: i64, tick_us: i64) -> Bound {
         let met = match self.anchor {

@@ -178,6 +178,10 @@ impl Algorithm for SlidingLog {
         }
     }
 
+    fn forgets_us(&self) -> Option<i64> {
+        Some(self.leaves_us(0))
+    }
+
     fn bound(&self, horizon_us: i64, tick_us: i64) -> Bound {
         let length = window_ticks(self.window_us, self.boundary, tick_us);
         let blocks = (ticks_up(horizon_us, tick_us) + length - 1).div_euclid(length);

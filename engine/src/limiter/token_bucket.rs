@@ -163,6 +163,16 @@ impl Algorithm for TokenBucket {
         self.refilled(state, t_us).0
     }
 
+    fn forgets_us(&self) -> Option<i64> {
+        match self.refill {
+            Refill::Continuous(rate) if rate.count > 0 => {
+                Some(nearest_i64(div_ceil(self.cost(self.burst), i128::from(rate.count))))
+            }
+            // steps go on from the key's first request
+            Refill::Continuous(_) | Refill::Interval { .. } => None,
+        }
+    }
+
     fn bound(&self, horizon_us: i64, tick_us: i64) -> Bound {
         let span_us = span_us(horizon_us, tick_us);
         let regained = match self.refill {

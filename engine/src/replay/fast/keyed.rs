@@ -115,6 +115,35 @@ enum Ending {
 /// A completion to come: when, microseconds, of which request, at which instance, how heavy.
 type Completion = Reverse<(i64, u32, usize, u64)>;
 
+/// What a limit says to a request that finds a fresh state: that it goes on at once.
+#[derive(Debug, Clone, Copy)]
+struct Welcome {
+    /// After how long without a request a key's state is as good as fresh, microseconds.
+    after_us: i64,
+    /// How full the state is then.
+    fullness: i128,
+}
+
+impl Welcome {
+    /// For requests of a weight; `None` if nothing makes states as good as fresh, or such a request is held
+    /// up or refused even so.
+    fn new<A: Algorithm>(algorithm: &A, weight: u64) -> Option<Self> {
+        let (mut state, after_us) = (algorithm.fresh(), algorithm.forgets_us()?);
+        let verdict = algorithm.ask(&state, 0, weight);
+        algorithm.charge(&mut state, 0, weight);
+        let fullness = algorithm.fullness(&state, 0);
+        (verdict == Verdict::Pass).then_some(Self { after_us, fullness })
+    }
+}
+
+/// Makes a state that of a key whose first request was just admitted.
+fn welcomed<A: Algorithm>(algorithm: &A, state: A::State, now_us: i64, weight: u64) -> A::State {
+    let mut state = state;
+    algorithm.reset(&mut state);
+    algorithm.charge(&mut state, now_us, weight);
+    state
+}
+
 /// Some of the keys.
 struct Part<'a> {
     keyed: &'a Keyed<'a>,
@@ -144,6 +173,7 @@ impl Visitor for Part<'_> {
         };
         let of_milli = algorithm.level(&algorithm.fresh(), 0).of_milli;
         let plain = lane.plain_weight();
+        let plain = plain.map(|weight| (weight, Welcome::new(algorithm, weight)));
         for group in self.groups {
             let requests = keyed.grouping.of(group);
             if requests.len() == 0 {
@@ -151,8 +181,8 @@ impl Visitor for Part<'_> {
             }
             lane.begin_key();
             match (plain, keyed.detail) {
-                (Some(weight), Detail::Figures) => lane.arrive_plainly::<true>(requests, weight),
-                (Some(weight), Detail::Verdicts) => lane.arrive_plainly::<false>(requests, weight),
+                (Some(plain), Detail::Figures) => lane.arrive_plainly::<true>(requests, plain),
+                (Some(plain), Detail::Verdicts) => lane.arrive_plainly::<false>(requests, plain),
                 (None, _) => {
                     requests.for_each(|(event, t_us)| lane.arrive(event, t_us));
                     lane.complete_until(i64::MAX);
@@ -201,11 +231,14 @@ impl<A: Algorithm> Lane<'_, A> {
 
     /// The same as [`Self::arrive`] for all requests of a key of such a limit, with all that changes at
     /// hand: most limits are so, and this is where the time goes.
+    ///
+    /// What comes so late that it finds its state as good as fresh goes on, and that state is made only if
+    /// another request comes soon after.
     #[inline]
     fn arrive_plainly<const FIGURES: bool>(
         &mut self,
         requests: impl ExactSizeIterator<Item = (u32, i64)>,
-        weight: u64,
+        (weight, welcome): (u64, Option<Welcome>),
     ) {
         let Some(Slot { state: kept, .. }) = self.slots.first_mut() else { return };
         // a state that nothing points to can be in registers
@@ -214,8 +247,25 @@ impl<A: Algorithm> Lane<'_, A> {
         let asked = u64::try_from(requests.len()).unwrap_or(u64::MAX);
         let (mut tally, mut fullest) = (KeyTally::of(asked), 0);
         let Outcome { refused, delayed, .. } = &mut self.outcome;
+        // without a welcome, no request comes late
+        let late = welcome.map_or((i64::MAX, 0), |welcome| (welcome.after_us, welcome.fullness));
+        let mut last_us = if welcome.is_some() { i64::MIN } else { i64::MAX };
+        let mut welcomed_last = false;
         for (event, t_us) in requests {
             let now_us = rule.floor(t_us);
+            let before_us = std::mem::replace(&mut last_us, now_us);
+            if now_us.saturating_sub(before_us) >= late.0 {
+                welcomed_last = true;
+                tally.admitted();
+                if FIGURES && late.1 > fullest {
+                    fullest = late.1;
+                    tally.filled(algorithm.used_milli(fullest), t_us);
+                }
+                continue;
+            }
+            if std::mem::take(&mut welcomed_last) {
+                state = welcomed(algorithm, state, before_us, weight);
+            }
             let (verdict, fullness) =
                 algorithm.step(&mut state, now_us, weight, rule.refusals_count);
             if verdict == Verdict::Refuse {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rooms of the engine, bottom up: a room imports only from rooms before it.
-const ENGINE: [&str; 12] = [
+const ENGINE: [&str; 15] = [
     "units",
     "document",
     "limiter",
@@ -18,7 +18,10 @@ const ENGINE: [&str; 12] = [
     "measure",
     "replay",
     "calibrate",
+    "cost",
     "metric",
+    "recommend",
+    "export",
 ];
 /// Rooms of the program, bottom up.
 const PROGRAM: [&str; 3] = ["table", "report", "cli"];

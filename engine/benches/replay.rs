@@ -11,94 +11,26 @@ use std::fs;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use governor::clock::FakeRelativeClock;
 use governor::{Quota, RateLimiter};
-use shadowcap_engine::policy::Policy;
-use shadowcap_engine::policy::read::read;
 use shadowcap_engine::replay::plan::{Engine, EngineChoice};
 use shadowcap_engine::replay::run::{Scene, replay_all};
 use shadowcap_engine::site::Site;
 use shadowcap_engine::site::labels::LabelIndex;
-use shadowcap_engine::traffic::{Events, NONE, Observed, Traffic};
-use shadowcap_engine::units::address::Address;
+use shadowcap_engine::traffic::Traffic;
 
-const CLIENTS: u32 = 200_000;
-/// The first client's address.
-const FIRST_ADDRESS: u32 = 0x0a00_0000;
-/// 2026-11-24, UTC, microseconds since the epoch.
-const BEGIN_US: i64 = 1_795_478_400_000_000;
-/// How long they last: two hours, microseconds.
-const LASTED_US: u64 = 7_200_000_000;
+use shared::{BEGIN_US, CLIENTS, FIRST_ADDRESS, policies, timed, traffic};
+
+mod shared;
+
 /// Each is run so often, and the fastest counts: what else the machine does only makes it slower.
 const RUNS: usize = 5;
-
-/// A stream of numbers that is the same in every run (splitmix64).
-struct Stream(u64);
-
-impl Stream {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        u64::try_from((u128::from(self.next()) * u128::from(end)) >> 64).unwrap()
-    }
-}
-
-/// Two hours of requests: most clients send a few dozen, some send thousands.
-fn traffic(events: usize) -> Traffic {
-    let mut stream = Stream(7);
-    let mut times_us: Vec<i64> =
-        (0..events).map(|_| BEGIN_US + i64::try_from(stream.below(LASTED_US)).unwrap()).collect();
-    times_us.sort_unstable();
-    let addresses = (0..events).map(|_| {
-        let clients = u64::from(CLIENTS);
-        // a tenth of the requests come from a thousandth of the clients, who go too fast
-        let client = if stream.below(10) == 0 {
-            stream.below(clients / 1_000)
-        } else {
-            stream.below(clients)
-        };
-        u32::try_from(client).unwrap()
-    });
-    let events = Events {
-        addresses: addresses.collect(),
-        places: vec![NONE; events],
-        statuses: vec![200; events],
-        durations_us: vec![-1; events],
-        observed: vec![Observed::Unknown; events],
-        observed_conn: vec![Observed::Unknown; events],
-        sources: vec![0; events],
-        lines: vec![1; events],
-        times_us,
-        ..Events::default()
-    };
-    let addresses = (0..CLIENTS).map(|n| Address::from_v4_bits(FIRST_ADDRESS + n)).collect();
-    Traffic { events, addresses, ..Traffic::default() }
-}
 
 /// A client's address.
 fn address(number: u32) -> IpAddr {
     Ipv4Addr::from_bits(FIRST_ADDRESS + number).into()
-}
-
-/// Ten policies of a limit each, all of different algorithms or kinds of them: those of `policies/`.
-fn policies() -> Vec<Policy> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/policies");
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let policy = |file: &PathBuf| {
-        read(&fs::read(file).unwrap(), &file.to_string_lossy(), &Site::default()).unwrap()
-    };
-    files.iter().map(policy).collect()
 }
 
 /// A figure of the process's memory, bytes; `None` where the system doesn't tell.
@@ -107,12 +39,6 @@ fn memory(figure: &str) -> Option<u64> {
     let line = status.lines().find(|line| line.starts_with(figure))?;
     let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kilobytes * 1024)
-}
-
-fn timed<T>(run: impl FnOnce() -> T) -> (Duration, T) {
-    let begun = Instant::now();
-    let result = run();
-    (begun.elapsed(), result)
 }
 
 /// As a fraction, to a thousand.
@@ -153,6 +79,7 @@ fn main() {
         steps_us: &[1],
         drop_already_refused: false,
         closed_loop: false,
+        horizon_us: shadowcap_engine::units::span::DAY_US,
         engine: EngineChoice::Fast,
     };
     println!("{events} requests, {CLIENTS} clients, {} policies", policies.len());

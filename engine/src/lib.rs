@@ -13,7 +13,9 @@
 )]
 
 pub mod calibrate;
+pub mod cost;
 pub mod document;
+pub mod export;
 pub mod format;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -22,6 +24,7 @@ pub mod limiter;
 pub mod measure;
 pub mod metric;
 pub mod policy;
+pub mod recommend;
 pub mod replay;
 pub mod site;
 pub mod traffic;

@@ -73,6 +73,7 @@ fn scene<'a>(site: &'a Site, traffic: &'a Traffic, labels: &'a LabelIndex) -> Sc
         steps_us: &[1, 1, 1],
         drop_already_refused: false,
         closed_loop: false,
+        horizon_us: shadowcap_engine::units::span::DAY_US,
         engine: EngineChoice::Auto,
     }
 }

@@ -6,7 +6,9 @@ use shadowcap_engine::ingest::load::LoadOptions;
 use shadowcap_engine::units::span;
 use shadowcap_engine::units::time;
 
-use super::args::policy::{AlreadyLimitedArg, ReplayArgs, ReplayingArgs, WhatIfArgs};
+use super::args::policy::{
+    AlreadyLimitedArg, CostArgs, CostingArgs, RecommendArgs, ReplayArgs, ReplayingArgs, WhatIfArgs,
+};
 use super::args::value::DEFAULT_MAX_BAD;
 use super::args::{AnalyzeArgs, FormatArg, InputArgs, KeyArgs, OutputArgs};
 
@@ -18,6 +20,7 @@ pub(crate) fn of_analyze(args: &AnalyzeArgs) -> Vec<String> {
         list.push(format!("--window={}", span::format(*window).replace(' ', "")));
     }
     replaying(args.site.site.as_ref(), &args.policy, &args.replay, &args.what_if, &mut list);
+    costing(&args.cost, &mut list);
     reading(&args.input, &args.keys, &mut list);
     showing(&args.output, &mut list);
     list
@@ -28,6 +31,38 @@ pub(crate) fn of_replay(args: &ReplayArgs) -> Vec<String> {
     let mut list = vec!["replay".to_owned()];
     keys(&args.keys, &mut list);
     replaying(args.site.site.as_ref(), &args.policy, &args.replay, &args.what_if, &mut list);
+    costing(&args.cost, &mut list);
+    reading(&args.input, &args.keys, &mut list);
+    showing(&args.output, &mut list);
+    list
+}
+
+/// Of `cost`.
+pub(crate) fn of_cost(args: &CostArgs) -> Vec<String> {
+    let mut list = vec!["cost".to_owned()];
+    list.extend(args.site.site.iter().map(|name| format!("--site={name}")));
+    list.extend(args.policy.iter().map(|policy| format!("--policy={policy}")));
+    costing(&args.cost, &mut list);
+    list
+}
+
+fn costing(args: &CostingArgs, list: &mut Vec<String>) {
+    if let Some(horizon) = args.horizon {
+        list.push(format!("--horizon={}", span::format(horizon).replace(' ', "")));
+    }
+    list.extend(args.prices.iter().map(|name| format!("--prices={name}")));
+    list.extend(args.now.map(|now| format!("--now={}", time::format_rfc3339(now))));
+}
+
+/// Of `recommend`.
+pub(crate) fn of_recommend(args: &RecommendArgs) -> Vec<String> {
+    let mut list = vec!["recommend".to_owned()];
+    keys(&args.keys, &mut list);
+    list.extend(args.site.site.as_ref().map(|name| format!("--site={name}")));
+    list.extend(args.holdout.map(|us| format!("--holdout={}", span::format(us).replace(' ', ""))));
+    if args.already_limited == AlreadyLimitedArg::Drop {
+        list.push("--already-limited=drop".to_owned());
+    }
     reading(&args.input, &args.keys, &mut list);
     showing(&args.output, &mut list);
     list

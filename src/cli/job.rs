@@ -8,6 +8,7 @@ use shadowcap_engine::traffic::Traffic;
 
 use crate::report::build::Built;
 use crate::report::json;
+use crate::report::model::Report;
 use crate::report::pseudonym::Names;
 use crate::report::terminal::{self, Look};
 
@@ -72,8 +73,20 @@ impl OutputJob {
     /// # Errors
     /// When it can't be written.
     pub(crate) fn deliver_report(self, report: &Built) -> Result<Exit, Failure> {
+        self.deliver_built(report, terminal::write)
+    }
+
+    /// The same with another text.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub(crate) fn deliver_built(
+        self,
+        report: &Built,
+        text: impl FnOnce(&Report, Look) -> String,
+    ) -> Result<Exit, Failure> {
         let quiet = self.quiet;
-        self.deliver(&report.document, terminal::write)?;
+        self.deliver(&report.document, text)?;
         if !report.too_many_bad {
             return Ok(Exit::Fine);
         }

@@ -42,9 +42,12 @@ pub(crate) fn run() -> ExitCode {
         Command::Analyze(analyze) => command::analyze::run(&analyze),
         Command::Convert(convert) => command::convert::run(&convert),
         Command::Replay(replay) => command::replay::run(&replay),
+        Command::Recommend(recommend) => command::recommend::run(&recommend),
         Command::Explain(explain) => command::explain::run(&explain),
         Command::Calibrate(calibrate) => command::calibrate::run(&calibrate),
         Command::Check(check) => command::check::run(&check),
+        Command::Cost(cost) => command::cost::run(&cost),
+        Command::Export(export) => command::export::run(&export),
         Command::Metrics(metrics) => command::metrics::run(&metrics),
         Command::Init(init) => command::init::run(&init),
     });

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use shadowcap_engine::cost::{self, BUILT_IN, Book};
 use shadowcap_engine::document::Problem;
 use shadowcap_engine::format::detect::Detected;
 use shadowcap_engine::ingest::load::{LoadOptions, load};
@@ -14,11 +15,11 @@ use shadowcap_engine::replay::plan::EngineChoice;
 use shadowcap_engine::replay::run::Scene;
 use shadowcap_engine::site::facts::Balance;
 use shadowcap_engine::site::labels::LabelIndex;
-use shadowcap_engine::site::matching::TextCondition;
+use shadowcap_engine::site::matching::{Match, TextCondition};
 use shadowcap_engine::site::read::Folder;
 use shadowcap_engine::site::{self, Site};
 use shadowcap_engine::traffic::Traffic;
-use shadowcap_engine::units::span::SECOND_US;
+use shadowcap_engine::units::span::{DAY_US, SECOND_US};
 
 use super::args::{InputArgs, KeyArgs, MachineArgs};
 use super::exit::Failure;
@@ -75,20 +76,34 @@ impl Setting {
     ) -> Result<Self, Failure> {
         let site_file = site.map(str::to_owned);
         let site = reading::site(read_site(site)?, keys)?;
-        let policies: Vec<Policy> =
-            policies.iter().map(|name| read_policy(name, &site)).collect::<Result<_, _>>()?;
+        let policies = read_policies(policies, &site)?;
         let mut load = reading::options(input, keys, machine, &site)?;
         let observed = |limit: &Limit| {
             limit.tier(&site).is_some_and(|tier| tier.balance == Some(Balance::Observed))
         };
         if !policies.is_empty() {
             load.projection.replay = true;
-            load.projection.conditions = conditions(&site, &policies);
+            let limits = policies.iter().flat_map(|policy| &policy.limits);
+            let limits = limits.map(|limit| &limit.matching);
+            load.projection.conditions = conditions(site.matches().chain(limits));
             load.projection.instances =
                 policies.iter().flat_map(|policy| &policy.limits).any(observed);
         }
         let labels = LabelIndex::new(&site.labels);
         Ok(Self { site, policies, load, labels, site_file })
+    }
+
+    /// Has logs read for sizing limits: with all that a replay of any limit of the site's `[[protect]]`s
+    /// needs, and who is whose.
+    pub(crate) fn read_for_sizing(&mut self) {
+        let site = &self.site;
+        let protects = site.protects.iter().map(|protect| &protect.matching);
+        let actions = site.actions.iter().map(|action| &action.matching);
+        let projection = &mut self.load.projection;
+        projection.replay = true;
+        projection.conditions = conditions(site.matches().chain(protects).chain(actions));
+        projection.instances =
+            site.tiers.iter().any(|tier| tier.balance == Some(Balance::Observed));
     }
 
     /// Reads the logs on the threads that were asked for, and goes on with what was read; `written` are the
@@ -178,15 +193,14 @@ impl Setting {
             steps_us: &read.steps_us,
             drop_already_refused,
             closed_loop: false,
+            horizon_us: DAY_US,
             engine: EngineChoice::Auto,
         }
     }
 }
 
 /// Every condition on text that must be answered while logs are read, each once.
-fn conditions(site: &Site, policies: &[Policy]) -> Vec<TextCondition> {
-    let limits = policies.iter().flat_map(|policy| &policy.limits);
-    let matches = site.matches().chain(limits.map(|limit| &limit.matching));
+fn conditions<'m>(matches: impl Iterator<Item = &'m Match>) -> Vec<TextCondition> {
     let mut list: Vec<TextCondition> = Vec::new();
     for condition in matches.flat_map(|matching| matching.text_conditions()) {
         if !list.contains(condition) {
@@ -216,9 +230,48 @@ pub(crate) fn read_policy(name: &str, site: &Site) -> Result<Policy, Failure> {
     policy::read::read(&bytes, name, site).map_err(|problems| wrong(name, &bytes, problems))
 }
 
+/// Reads policies that are to stand side by side: those of one name, as the old and the new of a change have,
+/// are told apart by their files' names, else by the whole paths.
+///
+/// # Errors
+/// When one can't be read or used.
+pub(crate) fn read_policies(files: &[String], site: &Site) -> Result<Vec<Policy>, Failure> {
+    let mut policies: Vec<Policy> =
+        files.iter().map(|name| read_policy(name, site)).collect::<Result<_, _>>()?;
+    tell_apart(&mut policies, |policy| {
+        let stem = Path::new(&policy.file).file_stem().map(|stem| stem.to_string_lossy());
+        format!("{} ({})", policy.name, stem.unwrap_or_default())
+    });
+    tell_apart(&mut policies, |policy| format!("{}: {}", policy.name, policy.file));
+    Ok(policies)
+}
+
+/// Renames all that share their name with another.
+fn tell_apart(policies: &mut [Policy], rename: impl Fn(&Policy) -> String) {
+    let names: Vec<String> = policies.iter().map(|policy| policy.name.clone()).collect();
+    for policy in policies {
+        if names.iter().filter(|name| **name == policy.name).count() > 1 {
+            policy.name = rename(policy);
+        }
+    }
+}
+
 fn wrong(name: &str, bytes: &[u8], problems: Vec<Problem>) -> Failure {
     let text = String::from_utf8_lossy(bytes).into_owned();
     Failure::Wrong(Box::new(WrongFile { name: name.to_owned(), text, problems }))
+}
+
+/// Reads a price book: the one given, else the site's, else the one compiled in.
+///
+/// # Errors
+/// When it can't be read or used.
+pub(crate) fn read_book(name: Option<&str>, site: &Site) -> Result<Book, Failure> {
+    let of_site = || site.infrastructure.as_ref().and_then(|facts| facts.prices.as_deref());
+    let (name, bytes) = match name.or_else(of_site) {
+        Some(name) => (name, bytes_of(name)?),
+        None => (BUILT_IN.0, BUILT_IN.1.as_bytes().to_vec()),
+    };
+    cost::read_book(&bytes, name).map_err(|problems| wrong(name, &bytes, problems))
 }
 
 /// A file's content.

@@ -6,10 +6,14 @@ use shadowcap_engine::measure::percentile::Percentiles;
 use shadowcap_engine::measure::population::{self, KeyTotals};
 use shadowcap_engine::measure::proxies::Proxies;
 use shadowcap_engine::measure::suspects;
+use shadowcap_engine::metric::Outcome;
+use shadowcap_engine::policy::Policy;
 use shadowcap_engine::site::route::Route;
 use shadowcap_engine::traffic::{NONE, Traffic};
 use shadowcap_engine::units::time::format_rfc3339;
 
+use super::costs::{self, CostMaterial};
+use super::curves::{self, CurveMaterial};
 use super::mask::{mask, shorten};
 use super::model::{
     self, Companions, Example, Generator, Input, Key, Measure, Report, Seconds, Skipped, Source,
@@ -19,9 +23,15 @@ use super::number::{Bracketed, Thousandths};
 use super::policies::{self, PolicyMaterial};
 use super::policy_warnings::about_policies;
 use super::pseudonym::Names;
+use super::recommendations::{self, ToSet};
+use super::requirement_model::Requirement;
+use super::requirements;
 use super::terminal_policies;
 use super::warning::Warning;
 use shadowcap_engine::units::escape;
+
+/// A policy with what came of the site's requirements.
+pub(crate) type Required<'a> = (&'a Policy, Vec<Outcome<'a>>);
 
 /// What a report is made of.
 pub(crate) struct Material<'a> {
@@ -34,6 +44,13 @@ pub(crate) struct Material<'a> {
     pub(crate) proxies: Option<&'a Proxies>,
     pub(crate) suspects: &'a [suspects::Suspect],
     pub(crate) policies: &'a [PolicyMaterial<'a>],
+    /// What things cost; only with policies.
+    pub(crate) costs: Option<&'a CostMaterial<'a>>,
+    /// What is recommended, if that was asked for.
+    pub(crate) to_set: Option<&'a ToSet<'a>>,
+    pub(crate) curves: &'a [CurveMaterial],
+    /// Each policy with what came of the site's requirements.
+    pub(crate) requirements: &'a [Required<'a>],
     pub(crate) max_bad_per_million: u64,
     pub(crate) names: &'a Names,
     pub(crate) arguments: &'a [String],
@@ -72,28 +89,67 @@ pub(crate) fn build(material: &Material<'_>) -> Built {
         verdicts: verdicts.collect(),
         policies,
         series: vec![],
-        curves: vec![],
-        recommendations: vec![],
-        costs: vec![],
-        attacks: vec![],
-        infrastructure: vec![],
-        requirements: vec![],
+        curves: material.curves.iter().flat_map(curves::curves).collect(),
+        recommendations: material
+            .to_set
+            .map(|to_set| recommendations::all(to_set, material.names))
+            .unwrap_or_default(),
+        costs: material.costs.map_or_else(Vec::new, costs::costs),
+        attacks: material.costs.map_or_else(Vec::new, costs::attacks),
+        infrastructure: material.costs.map_or_else(Vec::new, costs::infrastructure),
+        requirements: material.requirements.iter().flat_map(requirements_of).collect(),
         gate: None,
         arguments: material.arguments.to_vec(),
     };
     Built { document, too_many_bad }
 }
 
-fn too_many_bad(material: &Material<'_>) -> bool {
-    let (unreadable, meant) = unreadable(material.summary);
-    let allowed = u128::from(material.max_bad_per_million) * u128::from(meant);
-    u128::from(unreadable) * 1_000_000 > allowed
+/// A report of what is known without any log.
+pub(crate) fn without_log(
+    material: &CostMaterial<'_>,
+    required: &[Required<'_>],
+    arguments: &[String],
+) -> Report {
+    Report {
+        schema: "shadowcap/report/1",
+        generator: Generator { name: "shadowcap", version: env!("CARGO_PKG_VERSION") },
+        input: Input {
+            sources: vec![],
+            lines: 0,
+            requests: 0,
+            first: None,
+            last: None,
+            resolution_us: None,
+            out_of_order: 0,
+            already_limited: 0,
+            skipped: vec![],
+            warnings: vec![],
+        },
+        keys: vec![],
+        measure: vec![],
+        suspects: vec![],
+        policies: vec![],
+        verdicts: vec![],
+        series: vec![],
+        curves: vec![],
+        recommendations: vec![],
+        costs: costs::costs(material),
+        attacks: costs::attacks(material),
+        infrastructure: costs::infrastructure(material),
+        requirements: required.iter().flat_map(requirements_of).collect(),
+        gate: None,
+        arguments: arguments.to_vec(),
+    }
 }
 
-/// Unreadable lines, and all lines that were meant to be requests.
-fn unreadable(summary: &Summary) -> (u64, u64) {
-    let unreadable = summary.sum(|counts| counts.skips.unreadable());
-    (unreadable, unreadable + summary.sum(|counts| counts.requests))
+fn requirements_of((policy, outcomes): &Required<'_>) -> Vec<Requirement> {
+    requirements::requirements(policy, outcomes)
+}
+
+fn too_many_bad(material: &Material<'_>) -> bool {
+    let (unreadable, meant) = material.summary.unreadable();
+    let allowed = u128::from(material.max_bad_per_million) * u128::from(meant);
+    u128::from(unreadable) * 1_000_000 > allowed
 }
 
 fn input(material: &Material<'_>) -> Input {
@@ -216,7 +272,7 @@ fn about_input<'a>(material: &Material<'a>) -> Vec<Warning<'a>> {
     if summary.sum(|counts| counts.requests) == 0 {
         list.push(nothing(summary));
     }
-    let (count, of) = unreadable(summary);
+    let (count, of) = summary.unreadable();
     let by_reason = |reason: &&SkipReason| summary.sum(|counts| counts.skips.of(**reason).count);
     let worst = SkipReason::ALL.iter().filter(|r| r.is_unreadable()).rev().max_by_key(by_reason);
     if let (1.., Some(worst)) = (count, worst) {

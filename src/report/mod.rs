@@ -3,6 +3,10 @@
 
 pub(crate) mod build;
 pub(crate) mod calibration;
+mod cost_model;
+pub(crate) mod costs;
+mod curve_model;
+pub(crate) mod curves;
 pub(crate) mod explanation;
 pub(crate) mod explanation_text;
 pub(crate) mod findings;
@@ -16,10 +20,17 @@ pub(crate) mod policies;
 pub(crate) mod policy_model;
 mod policy_warnings;
 pub(crate) mod pseudonym;
+mod recommendation_model;
+pub(crate) mod recommendations;
+pub(crate) mod requirement_model;
+pub(crate) mod requirements;
 #[cfg(test)]
 mod schema;
 pub(crate) mod site_draft;
 pub(crate) mod terminal;
+pub(crate) mod terminal_costs;
+mod terminal_curves;
 mod terminal_notes;
 mod terminal_policies;
+mod terminal_requirements;
 mod warning;

@@ -3,8 +3,12 @@
 
 use serde::Serialize;
 
+use super::cost_model::{Attack, Cost, Infrastructure};
+use super::curve_model::Curve;
 use super::number::{Bracketed, Thousandths};
 use super::policy_model::{Policy, PolicyVerdict};
+use super::recommendation_model::Recommendation;
+use super::requirement_model::Requirement;
 
 /// The whole report. Times are RFC 3339 in UTC with 6 decimals, windows whole or decimal seconds.
 #[derive(Debug, Serialize)]
@@ -28,18 +32,18 @@ pub(crate) struct Report {
     pub(crate) verdicts: Vec<PolicyVerdict>,
     /// Requests over time.
     pub(crate) series: Vec<Never>,
-    /// Refusals by limit.
-    pub(crate) curves: Vec<Never>,
-    /// Limits to set.
-    pub(crate) recommendations: Vec<Never>,
-    /// Money spent and at risk.
-    pub(crate) costs: Vec<Never>,
-    /// Figures for declared attacks.
-    pub(crate) attacks: Vec<Never>,
-    /// What running the limits costs.
-    pub(crate) infrastructure: Vec<Never>,
-    /// Requirements and how they were met.
-    pub(crate) requirements: Vec<Never>,
+    /// What each size of a limit would refuse: by `[[protect]]` as in the site file, then by window.
+    pub(crate) curves: Vec<Curve>,
+    /// Limits to set, in the order of the site's `[[protect]]`s, else of keys and routes.
+    pub(crate) recommendations: Vec<Recommendation>,
+    /// Money spent and at risk, by action in the order of the site file.
+    pub(crate) costs: Vec<Cost>,
+    /// Figures for declared attacks, by attack in the order of the site file, then policy.
+    pub(crate) attacks: Vec<Attack>,
+    /// What running the limits costs, by policy, then item in the order of the site file.
+    pub(crate) infrastructure: Vec<Infrastructure>,
+    /// What the site requires and whether it is met, by policy in the order given, then as in the site file.
+    pub(crate) requirements: Vec<Requirement>,
     /// The gate's verdict.
     pub(crate) gate: Option<Never>,
     /// The arguments that changed the result, flags in a fixed order.

@@ -1,7 +1,7 @@
 //! Every number of a report is rounded and formatted here.
 
 use serde::{Serialize, Serializer};
-use shadowcap_engine::units::bracket::Bracket;
+use shadowcap_engine::units::bracket::{Bracket, BracketKind};
 use shadowcap_engine::units::decimal;
 
 /// A number, or a bracket where only two ends are known.
@@ -38,18 +38,24 @@ pub(crate) enum Kind {
     Assumed,
 }
 
+impl Kind {
+    /// The engine's.
+    pub(crate) fn of(kind: BracketKind) -> Self {
+        match kind {
+            BracketKind::Proven => Self::Proven,
+            BracketKind::Sampled => Self::Sampled,
+            BracketKind::Assumed => Self::Assumed,
+        }
+    }
+}
+
 impl<T: Copy> Bracketed<T> {
     /// From the engine's bracket, each end converted.
     pub(crate) fn new<S: Copy + PartialEq>(bracket: Bracket<S>, convert: impl Fn(S) -> T) -> Self {
-        use shadowcap_engine::units::bracket::BracketKind;
         if bracket.is_exact() {
             return Self::Exact(convert(bracket.lo));
         }
-        let kind = match bracket.kind {
-            BracketKind::Proven => Kind::Proven,
-            BracketKind::Sampled => Kind::Sampled,
-            BracketKind::Assumed => Kind::Assumed,
-        };
+        let kind = Kind::of(bracket.kind);
         Self::Between { lo: convert(bracket.lo), hi: convert(bracket.hi), kind, base: None }
     }
 
@@ -78,9 +84,7 @@ pub(crate) struct Thousandths(#[cfg_attr(test, schemars(with = "f64"))] pub(crat
 
 impl Serialize for Thousandths {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let whole = u32::try_from(self.0).unwrap_or(u32::MAX);
-        // the quotient is the double nearest to the decimal, so it prints as the decimal
-        serializer.serialize_f64(f64::from(whole) / 1000.0)
+        serializer.serialize_f64(double(self.0, 3))
     }
 }
 
@@ -92,9 +96,28 @@ pub(crate) struct Millionths(#[cfg_attr(test, schemars(with = "f64"))] pub(crate
 
 impl Serialize for Millionths {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let whole = u32::try_from(self.0).unwrap_or(u32::MAX);
-        serializer.serialize_f64(f64::from(whole) / 1_000_000.0)
+        serializer.serialize_f64(double(self.0, 6))
     }
+}
+
+/// A rate per second. Programs get thousandths of it, people the unit they would say it in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pace {
+    pub(crate) milli: u64,
+    pub(crate) micro: u64,
+}
+
+impl Serialize for Pace {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Thousandths(self.milli).serialize(serializer)
+    }
+}
+
+/// The double nearest to `units` of 10^-`places`, so that it prints as that decimal.
+fn double(units: u64, places: usize) -> f64 {
+    let digits = format!("{units:0width$}", width = places + 1);
+    let (whole, rest) = digits.split_at(digits.len() - places);
+    format!("{whole}.{rest}").parse().unwrap_or(f64::MAX)
 }
 
 /// A part of a whole, 6 decimals; `None` of nothing.
@@ -155,6 +178,18 @@ pub(super) fn percent_range(part: &Bracketed<u64>, whole: u64) -> String {
     }
 }
 
+/// A rate per second in the unit a person would say it in: `42.6/s`, `10.0/h`.
+pub(super) fn pace(Pace { micro, .. }: Pace) -> String {
+    let units = [(1, "s"), (60, "min"), (3_600, "h"), (86_400, "day")];
+    let whole = units.into_iter().find(|(per, _)| micro.saturating_mul(*per) >= 999_950);
+    let (per, unit) = whole.unwrap_or(if micro == 0 { (1, "s") } else { (86_400, "day") });
+    let tenths = (micro.saturating_mul(per).saturating_add(50_000)) / 100_000;
+    if tenths % 10 == 0 && tenths >= 10_000 {
+        return format!("{}/{unit}", grouped(tenths / 10));
+    }
+    format!("{}.{}/{unit}", grouped(tenths / 10), tenths % 10)
+}
+
 /// One thing, several things.
 pub(super) fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
@@ -184,6 +219,25 @@ mod tests {
     fn decimals_print_without_noise() {
         for (thousandths, text) in [(1000, "1.0"), (1067, "1.067"), (1999, "1.999"), (100, "0.1")] {
             assert_eq!(serde_json::to_string(&Thousandths(thousandths)).unwrap(), text);
+        }
+        for (millionths, text) in [(2_778, "0.002778"), (0, "0.0"), (9_000_000_000, "9000.0")] {
+            assert_eq!(serde_json::to_string(&Millionths(millionths)).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_pace_has_the_unit_that_people_would_say() {
+        let paces = [
+            (2_500_000_000, "2,500/s"),
+            (42_560_000, "42.6/s"),
+            (133_000, "8.0/min"),
+            (2_778, "10.0/h"),
+            (12, "1.0/day"),
+            (1, "0.1/day"),
+            (0, "0.0/s"),
+        ];
+        for (per_s, text) in paces {
+            assert_eq!(pace(Pace { milli: 0, micro: per_s }), text);
         }
     }
 }

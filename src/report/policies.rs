@@ -9,7 +9,7 @@ use shadowcap_engine::measure::cohorts::Cohort as Who;
 use shadowcap_engine::policy::{self, Mode};
 use shadowcap_engine::replay::OutageTally;
 use shadowcap_engine::replay::run::Replayed;
-use shadowcap_engine::replay::sustained::{Defeat, Held, Pace};
+use shadowcap_engine::replay::sustained::{Defeat, Held};
 use shadowcap_engine::replay::tally::{CohortTally, InstanceTally, LimitTally, RuleTally, Tally};
 use shadowcap_engine::site::Site;
 use shadowcap_engine::site::facts::Balance;
@@ -190,10 +190,11 @@ fn per_second(count: u64, period_us: i64) -> Option<Thousandths> {
     ratio(count.saturating_mul(1_000_000), period_us, 3).map(Thousandths)
 }
 
-/// A pace per second; `None` for one over no time at all, or too fast to be true.
-fn pace_per_second(pace: Pace) -> Option<Thousandths> {
-    let count = u64::try_from(pace.count.checked_mul(1_000_000)?).ok()?;
-    ratio(count, u64::try_from(pace.per_us).ok()?, 3).map(Thousandths)
+/// A pace; `None` for one over no time at all, or too fast to be true.
+fn pace(count: u128, per_us: u128) -> Option<number::Pace> {
+    let count = u64::try_from(count.checked_mul(1_000_000)?).ok()?;
+    let per_us = u64::try_from(per_us).ok()?;
+    Some(number::Pace { milli: ratio(count, per_us, 3)?, micro: ratio(count, per_us, 6)? })
 }
 
 /// The rate that a fleet gives one key, as its limiters store it.
@@ -256,8 +257,13 @@ fn rule(policy: &policy::Policy, rule: &RuleTally, held: &Held, refused: Bracket
     Rule {
         requests: rule.requests,
         refused,
-        admitted_per_s: per_second(rule.requests - rule.refused, lasted_us),
-        sustained_per_s: (rule.seconds > 0).then(|| pace_per_second(held.sustained)).flatten(),
+        admitted_per_s: pace(
+            (rule.requests - rule.refused).into(),
+            lasted_us.try_into().unwrap_or(0),
+        ),
+        sustained_per_s: (rule.seconds > 0)
+            .then(|| pace(held.sustained.count, held.sustained.per_us))
+            .flatten(),
         sustained_by: held.by.filter(|_| rule.seconds > 0).and_then(name),
         keys_to_defeat,
         keys_of,

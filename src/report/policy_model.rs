@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::number::{Bracketed, Millionths, Thousandths};
+use super::number::{Bracketed, Millionths, Pace, Thousandths};
 
 /// A policy replayed.
 #[derive(Debug, Serialize)]
@@ -219,10 +219,12 @@ pub(crate) struct Rule {
     /// Of these, refused.
     pub(crate) refused: Bracketed<u64>,
     /// Admitted, over the seconds from that of its first to that of its last request, both included.
-    pub(crate) admitted_per_s: Option<Thousandths>,
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub(crate) admitted_per_s: Option<Pace>,
     /// What gets through in the long run, bursts left out: what the enforcing limits that cover all its
     /// requests let all its keys have, or all of it.
-    pub(crate) sustained_per_s: Option<Thousandths>,
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub(crate) sustained_per_s: Option<Pace>,
     /// The limit that lets so little through, if one does.
     pub(crate) sustained_by: Option<String>,
     /// Its requests a second ÷ what one key of the tightest limit sustains, rounded up: with so many keys

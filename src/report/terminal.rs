@@ -7,8 +7,8 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent};
 use shadowcap_engine::units::span;
 
-use super::terminal_policies;
 use super::warning::{REFUSED_BEFORE, TOO_MANY};
+use super::{terminal_costs, terminal_curves, terminal_policies, terminal_requirements};
 
 use super::model::{Companions, Input, Key, Measure, Report, Seconds, Source, Warning};
 use super::number::{factor, grouped, percent, plural, range};
@@ -77,6 +77,9 @@ pub(crate) fn write(report: &Report, look: Look) -> String {
     }
     suspects(&mut out, report, look);
     terminal_policies::write(&mut out, report, look);
+    terminal_costs::write(&mut out, report, look);
+    terminal_curves::write(&mut out, report, look);
+    terminal_requirements::write(&mut out, report, look);
     out
 }
 

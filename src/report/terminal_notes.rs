@@ -132,7 +132,8 @@ fn retries(policy: &Policy) -> Option<String> {
 /// A rate with one decimal, or nothing.
 pub(super) fn per_second(rate: Option<Thousandths>) -> String {
     rate.map_or_else(String::new, |rate| {
-        format!("{}.{}", grouped(rate.0 / 1000), rate.0 % 1000 / 100)
+        let tenths = rate.0.saturating_add(50) / 100;
+        format!("{}.{}", grouped(tenths / 10), tenths % 10)
     })
 }
 

@@ -6,7 +6,7 @@ use comfy_table::CellAlignment;
 use shadowcap_engine::units::span;
 
 use super::model::Report;
-use super::number::{grouped, percent_range, range};
+use super::number::{grouped, pace, percent_range, range};
 use super::policy_model::{Cohort, Limit, Policy};
 use super::terminal::{Look, wrapped};
 use super::terminal_notes;
@@ -27,7 +27,7 @@ pub(super) fn write(out: &mut String, report: &Report, look: Look) {
     }
     let held = |policy: &Policy| !policy.limits.is_empty() && !policy.total.rules.is_empty();
     if report.policies.iter().any(held) {
-        let note = "sustained/s: what of an attack gets through in the long run, bursts left out; keys to \
+        let note = "sustained: what of an attack gets through in the long run, bursts left out; keys to \
 defeat: with how many all of it gets through.";
         let _ = write!(out, "\n{}", wrapped(note, look.width, 0));
     }
@@ -142,15 +142,8 @@ fn rules(out: &mut String, policy: &Policy, look: Look) {
     if policy.total.rules.is_empty() {
         return;
     }
-    let header = [
-        "attack rule",
-        "requests",
-        "refused",
-        "share",
-        "admitted/s",
-        "sustained/s",
-        "keys to defeat",
-    ];
+    let header =
+        ["attack rule", "requests", "refused", "share", "admitted", "sustained", "keys to defeat"];
     let mut table = look.table(&header);
     for (name, rule) in &policy.total.rules {
         table.add_row([
@@ -158,8 +151,8 @@ fn rules(out: &mut String, policy: &Policy, look: Look) {
             grouped(rule.requests),
             range(&rule.refused),
             percent_range(&rule.refused, rule.requests),
-            terminal_notes::per_second(rule.admitted_per_s),
-            terminal_notes::per_second(rule.sustained_per_s),
+            rule.admitted_per_s.map_or_else(String::new, pace),
+            rule.sustained_per_s.map_or_else(String::new, pace),
             terminal_notes::keys_to_defeat(rule, policy),
         ]);
     }

@@ -85,6 +85,6 @@ impl Drop for Server {
 }
 
 /// A port of the loopback address that was free a moment ago: another program may take it.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }

@@ -5,6 +5,7 @@ mod cases;
 mod clients;
 mod convert;
 mod corpus;
+mod export;
 #[path = "../fidelity/mod.rs"]
 mod fidelity;
 mod first_contact;
@@ -15,6 +16,7 @@ mod manifest;
 mod policies;
 mod property;
 mod readme;
+mod recommend;
 mod same_report;
 mod sample_log;
 mod second_replay;

@@ -126,6 +126,17 @@ impl Item<'_> {
         self.decimal(&text, 28, allowed)
     }
 
+    /// A currency of ISO 4217; empty if there is no text.
+    pub fn currency(&self) -> String {
+        let text = self.text().unwrap_or_default();
+        let code = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase());
+        if !code && !text.is_empty() {
+            let problem = self.wrong(Code::Malformed, format!("`{text}` is no currency"));
+            self.report(problem.allowed("three capital letters of ISO 4217, as in INR"));
+        }
+        text.to_owned()
+    }
+
     /// A number from 0 with at most so many decimals: whole, with decimals, or in quotes.
     pub fn number(&self, places: u32) -> Option<Decimal> {
         let allowed = format!("a number from 0 with at most {places} decimals");
@@ -171,7 +182,8 @@ impl Item<'_> {
         Some(number)
     }
 
-    /// Two times of day, minutes since midnight: from, and to before which it ends.
+    /// Two times of day, minutes since midnight: from, and to before which it ends; over midnight, if that is
+    /// earlier.
     pub fn times_of_day_min(&self) -> Option<(u32, u32)> {
         let allowed = "two times of day, as in [\"19:00\", \"22:00\"]";
         let texts = if self.value.is_array() { self.texts() } else { Vec::new() };
@@ -186,12 +198,13 @@ impl Item<'_> {
             );
             return None;
         };
-        if from < to {
+        // what ends before it begins goes on over midnight
+        if from != to && (from, to) != (1440, 0) {
             return Some((from, to));
         }
-        let message = format!("`{}` ends before it begins", self.key);
+        let message = format!("`{}` ends when it begins", self.key);
         let problem = self.wrong(Code::OutOfRange, message).allowed(allowed);
-        self.report(problem.help("write two tables for times around midnight; 24:00 is its end"));
+        self.report(problem.help("leave it out for all day"));
         None
     }
 }

@@ -192,6 +192,12 @@ impl Summary {
         self.sources.iter().map(|source| count(&source.counts)).sum()
     }
 
+    /// Unreadable lines, and all lines that were meant to be requests.
+    pub fn unreadable(&self) -> (u64, u64) {
+        let unreadable = self.sum(|counts| counts.skips.unreadable());
+        (unreadable, unreadable + self.sum(|counts| counts.requests))
+    }
+
     /// The coarsest step of the stamps read, microseconds; `None` if nothing was read.
     pub fn resolution_us(&self) -> Option<i64> {
         self.sources.iter().filter_map(|s| s.detected.as_ref()).map(|d| d.resolution_us).max()

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use super::critical::Critical;
 use super::whole::{div_floor, nearest_i64, nearest_u64};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 use crate::units::rate::Rate;
@@ -41,6 +42,8 @@ pub struct AwsWafState {
     total: u64,
     /// The last check made, microseconds; `None` before the first request.
     checked_us: Option<i64>,
+    /// What it counted.
+    found: u64,
     /// The first of the checks, up to the last made, that find the key over.
     over_since_us: Option<i64>,
     /// Times the key was over that still block it or will: the first check over and the first not over.
@@ -54,6 +57,7 @@ struct Checked {
     dropped: usize,
     total: u64,
     last_us: i64,
+    found: u64,
     over_since_us: Option<i64>,
 }
 
@@ -76,6 +80,7 @@ impl AwsWaf {
             dropped: 0,
             total: state.total,
             last_us: state.checked_us?,
+            found: state.found,
             over_since_us: state.over_since_us,
         };
         let mut oldest = state.entries.iter().peekable();
@@ -88,6 +93,7 @@ impl AwsWaf {
                 now.total = now.total.saturating_sub(*weight);
             }
             now.last_us = check_us;
+            now.found = now.total;
             match (now.total > self.limit, now.over_since_us) {
                 (true, None) => now.over_since_us = Some(check_us),
                 (false, Some(since_us)) => {
@@ -123,6 +129,7 @@ impl AwsWaf {
                 state.entries.drain(..now.dropped);
                 state.total = now.total;
                 state.checked_us = Some(now.last_us);
+                state.found = now.found;
                 state.over_since_us = now.over_since_us;
             }
             None => state.checked_us = Some(self.last_check_us(t_us)),
@@ -208,6 +215,22 @@ impl Algorithm for AwsWaf {
 
     fn tick_us(&self) -> i64 {
         1_000
+    }
+}
+
+impl Critical for AwsWaf {
+    fn resized(&self, size: u64) -> Self {
+        Self { limit: size, ..*self }
+    }
+
+    /// What the last check counted, of a rule that acts at once.
+    fn demand(&self, state: &mut AwsWafState, t_us: i64, weight: u64) -> i128 {
+        self.count(state, t_us, weight);
+        i128::from(state.found)
+    }
+
+    fn size_for(&self, demand: i128) -> u64 {
+        nearest_u64(demand)
     }
 }
 

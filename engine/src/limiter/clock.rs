@@ -1,7 +1,7 @@
 //! Windows that a clock or a calendar cuts: which one an instant is in, when it ends, and the most of
 //! them that an interval can meet. A zone that changes its offset cuts windows short or repeats them.
 
-use super::whole::{div_ceil, nearest_i64, span_us};
+use super::whole::{div_ceil, div_floor, nearest_i64, span_us};
 use crate::units::span::DAY_US;
 use crate::units::zone::{CalendarUnit, Zone};
 
@@ -101,14 +101,29 @@ impl ClockWindows {
     /// A change of offset that doesn't shift the grid by whole windows, at one of its lines, ends a
     /// window early and begins another late: two more.
     pub(super) fn most_met(self, horizon_us: i64, tick_us: i64) -> i128 {
+        let length_us = self.length_us.max(1);
         let span = span_us(horizon_us, tick_us);
+        div_ceil(span, i128::from(length_us)) + 1 + 2 * self.most_cut(span)
+    }
+
+    /// The same for an interval that begins where a window does.
+    pub(super) fn most_from_begin(self, horizon_us: i64, tick_us: i64) -> i128 {
+        let length_us = self.length_us.max(1);
+        if length_us.checked_rem(tick_us) != Some(0) {
+            return self.most_met(horizon_us, tick_us);
+        }
+        let span = span_us(horizon_us, tick_us);
+        div_floor(span, i128::from(length_us)) + 1 + 2 * self.most_cut(span)
+    }
+
+    /// The most changes of the offset that cut windows, of those that are at most `span` apart.
+    fn most_cut(self, span: i128) -> i128 {
         let length_us = self.length_us.max(1);
         let cuts = |change: &(i64, i64)| {
             change.1.rem_euclid(length_us) != 0 || self.into_us(change.0) != 0
         };
         let changes = self.zone.changes_us(YEARS_US.0, YEARS_US.1).into_iter().filter(cuts);
-        let cut = most_within(changes.map(|(at_us, _)| (at_us, 1)), span);
-        div_ceil(span, i128::from(length_us)) + 1 + 2 * cut
+        most_within(changes.map(|(at_us, _)| (at_us, 1)), span)
     }
 }
 
@@ -126,9 +141,7 @@ pub(super) fn most_periods_met(
     if span == 0 {
         return 1;
     }
-    let changes = zone.changes_us(YEARS_US.0, YEARS_US.1);
-    let ahead = changes.into_iter().map(|(at_us, by_us)| (at_us, i128::from(by_us.max(0))));
-    let local = span + most_within(ahead, span);
+    let local = longest_local(zone, span);
     let day = i128::from(DAY_US);
     match unit {
         CalendarUnit::Day => div_ceil(local, day) + 1,
@@ -140,6 +153,34 @@ pub(super) fn most_periods_met(
             between + 2
         }
     }
+}
+
+/// The same for an interval that begins where a day or month does.
+pub(super) fn periods_from_begin(
+    unit: CalendarUnit,
+    zone: Zone,
+    horizon_us: i64,
+    tick_us: i64,
+) -> i128 {
+    let local = longest_local(zone, span_us(horizon_us, tick_us));
+    let day = i128::from(DAY_US);
+    match unit {
+        CalendarUnit::Day => div_floor(local, day) + 1,
+        CalendarUnit::Month => {
+            let mut whole: i128 = 0;
+            while shortest_months(whole + 1) * day <= local {
+                whole += 1;
+            }
+            whole + 1
+        }
+    }
+}
+
+/// How far a zone's clock can go on in such a time, microseconds.
+fn longest_local(zone: Zone, span: i128) -> i128 {
+    let changes = zone.changes_us(YEARS_US.0, YEARS_US.1);
+    let ahead = changes.into_iter().map(|(at_us, by_us)| (at_us, i128::from(by_us.max(0))));
+    span + most_within(ahead, span)
 }
 
 /// Days of the shortest so many months in a row.

@@ -2,6 +2,8 @@
 //! <https://github.com/nginx/nginx/blob/master/src/http/modules/ngx_http_limit_conn_module.c>, which
 //! refuses at `conn >= limit` and frees a slot when the request is cleaned up.
 
+use super::critical::Critical;
+use super::whole::nearest_u64;
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 
 /// A number of slots.
@@ -64,6 +66,21 @@ impl Algorithm for Concurrency {
     /// How many pass depends on how soon they complete.
     fn bound(&self, _horizon_us: i64, _tick_us: i64) -> Bound {
         if self.limit == 0 { Bound::AtMost(0) } else { Bound::Unbounded }
+    }
+}
+
+impl Critical for Concurrency {
+    fn resized(&self, size: u64) -> Self {
+        Self { limit: size }
+    }
+
+    fn demand(&self, state: &mut ConcurrencyState, t_us: i64, weight: u64) -> i128 {
+        self.charge(state, t_us, weight);
+        i128::from(state.in_flight)
+    }
+
+    fn size_for(&self, demand: i128) -> u64 {
+        nearest_u64(demand)
     }
 }
 

@@ -7,6 +7,7 @@
 //! time to live is 0 ms is deleted).
 
 use super::clock::{ClockWindows, Stretch, most_periods_met, period_end_us};
+use super::critical::Critical;
 use super::whole::{nearest_u64, span_us, ticks_up};
 use super::{Algorithm, Bound, Boundary, Level, Ready, Verdict};
 use crate::units::zone::{CalendarUnit, Zone};
@@ -279,6 +280,16 @@ impl Algorithm for FixedWindow {
             }
         };
         Bound::AtMost(nearest_u64(most))
+    }
+}
+
+impl Critical for FixedWindow {
+    fn resized(&self, size: u64) -> Self {
+        Self { limit: size, ..*self }
+    }
+
+    fn size_for(&self, demand: i128) -> u64 {
+        nearest_u64(demand)
     }
 }
 

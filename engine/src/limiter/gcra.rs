@@ -3,6 +3,7 @@
 //! <https://github.com/boinkor-net/governor/blob/master/governor/src/gcra.rs>, whose emission interval is
 //! truncated to whole nanoseconds and is at least one.
 
+use super::critical::Critical;
 use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, product, span_us};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 use crate::units::rate::Rate;
@@ -136,6 +137,16 @@ impl Algorithm for Gcra {
         let span_ns = span_us(horizon_us, tick_us) * US_NS;
         let regained = span_ns.div_euclid(self.emission_ns());
         Bound::AtMost(nearest_u64(i128::from(self.burst_total) + regained))
+    }
+}
+
+impl Critical for Gcra {
+    fn resized(&self, size: u64) -> Self {
+        Self { burst_total: size, ..*self }
+    }
+
+    fn size_for(&self, demand: i128) -> u64 {
+        nearest_u64(div_ceil(demand, self.emission_ns()))
     }
 }
 

@@ -1,10 +1,12 @@
 //! What real enforcement points decide: one file per algorithm, each a pure step from (state,
 //! arrival, weight) to a verdict. No clock, no I/O, no floats, no maps.
 
+mod aligned;
 pub mod aws_waf;
 pub mod block;
 mod clock;
 pub mod concurrency;
+pub mod critical;
 pub mod fixed_window;
 pub mod gcra;
 #[expect(clippy::module_inception, reason = "any limiter is what the room is named after")]
@@ -19,6 +21,7 @@ mod whole;
 
 use std::fmt::Debug;
 
+pub use aligned::Grid;
 pub use limiter::{Limiter, State};
 
 /// What a limiter says to one request.

@@ -2,6 +2,7 @@
 //! truncation of the original. Source: `ngx_http_limit_req_lookup`, `_account` and `_expire` in
 //! <https://github.com/nginx/nginx/blob/master/src/http/modules/ngx_http_limit_req_module.c>.
 
+use super::critical::Critical;
 use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 use crate::units::rate::Rate;
@@ -257,6 +258,21 @@ impl Algorithm for Nginx {
 
     fn tick_us(&self) -> i64 {
         MS_US
+    }
+}
+
+impl Critical for Nginx {
+    fn resized(&self, size: u64) -> Self {
+        Self { burst: size, ..*self }
+    }
+
+    fn open(&self) -> Self {
+        // how long a request is held takes a division, and nobody asks
+        Self { delay: Delay::None, ..self.resized(u64::MAX) }
+    }
+
+    fn size_for(&self, demand: i128) -> u64 {
+        nearest_u64(div_ceil(demand - ONE, ONE))
     }
 }
 

@@ -4,6 +4,7 @@
 //! state of one key and has nothing else to write to.
 
 mod bounds;
+mod exhaustive;
 mod monotone;
 pub(crate) mod subjects;
 

@@ -3,8 +3,10 @@
 //! <https://blog.cloudflare.com/counting-things-a-lot-of-different-things/>,
 //! <https://github.com/haproxy/haproxy/blob/master/src/freq_ctr.c> (`update_freq_ctr_period_slow`,
 //! `freq_ctr_total`), <https://github.com/upstash/ratelimit-js/blob/main/src/lua-scripts/single.ts>.
-//! HAProxy is floored, stepped and counts what it refuses; `limits` on Redis is floored, stepped and counts
-//! what it admits. What the two do at the very ends of windows is theirs alone.
+//! HAProxy and `limits` on Redis are floored and stepped; the one counts what it refuses, the other what it
+//! admits, and what they do at the very ends of windows is theirs alone.
+
+mod critical;
 
 use super::clock::{ClockWindows, Stretch};
 use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, since_us, span_us};
@@ -152,8 +154,7 @@ impl SlidingCounter {
         }
     }
 
-    /// When the current window began, the time since then, how many windows were stepped on, and when it
-    /// ends.
+    /// When the current window began, its age, how many windows were stepped on, and when it ends.
     #[inline]
     fn stepped_at(&self, state: &SlidingCounterState, t_us: i64) -> (i64, i64, i64, i64) {
         let length_us = self.window_us.max(1);
@@ -396,5 +397,4 @@ impl Algorithm for SlidingCounter {
 }
 
 #[cfg(test)]
-#[path = "sliding_counter_tests.rs"]
 mod tests;

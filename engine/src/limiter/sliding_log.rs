@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use super::critical::Critical;
 use super::fixed_window::window_ticks;
 use super::whole::{nearest_u64, ticks_up};
 use super::{Algorithm, Bound, Boundary, Level, Ready, Verdict};
@@ -186,6 +187,16 @@ impl Algorithm for SlidingLog {
         let length = window_ticks(self.window_us, self.boundary, tick_us);
         let blocks = (ticks_up(horizon_us, tick_us) + length - 1).div_euclid(length);
         Bound::AtMost(nearest_u64(blocks * i128::from(self.limit)))
+    }
+}
+
+impl Critical for SlidingLog {
+    fn resized(&self, size: u64) -> Self {
+        Self { limit: size, ..*self }
+    }
+
+    fn size_for(&self, demand: i128) -> u64 {
+        nearest_u64(demand)
     }
 }
 

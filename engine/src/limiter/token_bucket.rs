@@ -3,6 +3,7 @@
 //! (steps in older releases, continuous in newer ones), <https://github.com/golang/time/blob/master/rate/rate.go>.
 //! Those count in floating point; here tokens are exact.
 
+use super::critical::Critical;
 use super::whole::{div_ceil, div_floor, nearest_i64, nearest_u64, product, since_us, span_us};
 use super::{Algorithm, Bound, Level, Ready, Verdict};
 use crate::units::rate::Rate;
@@ -186,6 +187,16 @@ impl Algorithm for TokenBucket {
             }
         };
         Bound::AtMost(nearest_u64(i128::from(self.burst).saturating_add(regained)))
+    }
+}
+
+impl Critical for TokenBucket {
+    fn resized(&self, size: u64) -> Self {
+        Self { burst: size, ..*self }
+    }
+
+    fn size_for(&self, demand: i128) -> u64 {
+        nearest_u64(div_ceil(demand, self.token()))
     }
 }
 

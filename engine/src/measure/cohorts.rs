@@ -131,6 +131,19 @@ impl<'t> Cohorts<'t> {
         })
     }
 
+    /// Distinct identities behind a set of requests, whatever their cohorts.
+    pub fn distinct_in(&self, set: &Bitmap) -> u64 {
+        let mut seen = vec![false; self.distinct];
+        let mut count = 0;
+        set.for_each(|event| {
+            if let Some(seen) = self.identity(event).and_then(|id| seen.get_mut(id)) {
+                count += u64::from(!*seen);
+                *seen = true;
+            }
+        });
+        count
+    }
+
     /// The identity behind a request.
     pub fn identity(&self, event: usize) -> Option<usize> {
         let id = self.identities.get(event).copied().filter(|id| *id != NONE)?;

@@ -3,6 +3,7 @@
 
 pub mod cohorts;
 mod group;
+pub mod hours;
 pub mod peaks;
 pub mod percentile;
 pub mod population;

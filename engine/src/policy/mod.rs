@@ -1,5 +1,6 @@
 //! The policy file: limits as written, checked, and what is questionable about them.
 
+pub mod coverage;
 mod fleet;
 mod limit;
 pub mod lint;

@@ -16,6 +16,8 @@ pub struct DuplicateWatch<'a> {
     keys: Vec<u32>,
     /// When each key's last matching request was admitted, microseconds.
     admitted_us: BTreeMap<u32, i64>,
+    /// The only requests that are counted as duplicates, if not all.
+    within: Option<&'a Bitmap>,
     seen: u64,
     admitted: u64,
 }
@@ -30,11 +32,18 @@ impl<'a> DuplicateWatch<'a> {
                 matching: selector.select(&duplicate.matching),
                 keys: keys.map_or_else(Vec::new, |column| column.ids.into_owned()),
                 admitted_us: BTreeMap::new(),
+                within: None,
                 seen: 0,
                 admitted: 0,
             }
         };
         site.duplicates.iter().map(watch).collect()
+    }
+
+    /// Counts as duplicates only such as are in a set; what they repeat may be outside.
+    #[must_use]
+    pub(super) fn within(self, set: &'a Bitmap) -> Self {
+        Self { within: Some(set), ..self }
     }
 
     /// Requests that it looks at.
@@ -49,7 +58,8 @@ impl<'a> DuplicateWatch<'a> {
             return;
         }
         let earlier = self.admitted_us.get(&key);
-        let again = earlier.is_some_and(|earlier| t_us - earlier <= self.duplicate.within_us);
+        let soon = earlier.is_some_and(|earlier| t_us - earlier <= self.duplicate.within_us);
+        let again = soon && self.within.is_none_or(|set| set.contains(event));
         self.seen += u64::from(again && !further);
         self.admitted += u64::from(again && admitted);
         if admitted {

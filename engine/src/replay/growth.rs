@@ -6,10 +6,10 @@ use crate::limiter::token_bucket::Refill;
 use crate::measure::cohorts::Cohort;
 use crate::policy::{Limit, Policy};
 
-use super::tally::Tally;
+use super::tally::{LimitTally, Tally};
 
-/// The factors tried, hundredths.
-const FACTORS: [u64; 4] = [110, 125, 150, 200];
+/// The factors tried beside 1, hundredths, ascending.
+pub const FACTORS: [u64; 4] = [110, 125, 150, 200];
 /// What today's numbers count as, hundredths.
 const TODAY: u64 = 100;
 
@@ -19,6 +19,8 @@ pub(super) struct FirstRefusal {
     /// The smallest factor at which anyone is refused who shouldn't be, hundredths; `None` if not even at the
     /// largest.
     pub(super) factor: Option<u64>,
+    /// The limit that refuses most of them then.
+    pub(super) by: Option<usize>,
 }
 
 /// The policy against so much growth, for each factor tried.
@@ -38,14 +40,15 @@ pub(super) fn first_refusal(
     at: impl Fn(usize) -> Option<Tally>,
 ) -> Option<FirstRefusal> {
     if refuses(today) {
-        return Some(FirstRefusal { factor: Some(TODAY) });
+        return Some(FirstRefusal { factor: Some(TODAY), by: refuses_most(today) });
     }
     for (number, factor) in FACTORS.iter().enumerate().take(shrunk) {
-        if refuses(&at(number)?) {
-            return Some(FirstRefusal { factor: Some(*factor) });
+        let tally = at(number)?;
+        if refuses(&tally) {
+            return Some(FirstRefusal { factor: Some(*factor), by: refuses_most(&tally) });
         }
     }
-    Some(FirstRefusal { factor: None })
+    Some(FirstRefusal { factor: None, by: None })
 }
 
 /// Whether a customer is refused, or anyone where there is none.
@@ -56,6 +59,19 @@ fn refuses(tally: &Tally) -> bool {
         (known + tally.identities, refused + tally.identities_refused)
     });
     if known > 0 { refused > 0 } else { tally.refused > 0 }
+}
+
+/// The limit that refuses most of those; the first of several.
+fn refuses_most(tally: &Tally) -> Option<usize> {
+    let known = tally.cohorts.first().is_some_and(|customers| customers.identities > 0);
+    let of = |limit: &LimitTally| match limit.cohorts.first() {
+        // what a limit in shadow would refuse counts among its cohorts
+        Some(customers) if known && limit.shadow_refused == 0 => customers.identities_refused,
+        Some(_) if known => 0,
+        _ => limit.refused,
+    };
+    let refusing = tally.limits.iter().map(of).enumerate().filter(|(_, refused)| *refused > 0);
+    refusing.rev().max_by_key(|(_, refused)| *refused).map(|(index, _)| index)
 }
 
 /// The policy with every limit, rate and burst divided by a factor in hundredths and rounded down.

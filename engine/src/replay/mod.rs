@@ -6,9 +6,10 @@ mod asking;
 mod cases;
 mod clients;
 mod duplicates;
-mod fast;
+pub(crate) mod fast;
 mod fullest;
 mod growth;
+mod hours_tally;
 mod instance_tally;
 mod key_tally;
 pub mod keys;
@@ -22,8 +23,9 @@ pub mod prepare;
 pub mod reference;
 pub mod run;
 mod side_by_side;
+pub mod spend;
 mod stage;
-mod states;
+pub(crate) mod states;
 pub mod sustained;
 pub mod synced;
 pub mod tally;
@@ -33,10 +35,13 @@ pub mod variant;
 mod waiting;
 
 pub use duplicates::DuplicateWatch;
+pub use growth::FACTORS as GROWTH_FACTORS;
+pub use hours_tally::{HoursLimitTally, HoursTally};
 pub use key_tally::FillTally;
 pub use outage_tally::OutageTally;
+pub use tiers::spread;
 
 #[cfg(test)]
-mod equal;
+pub(crate) mod equal;
 #[cfg(test)]
 mod tests;

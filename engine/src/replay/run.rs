@@ -1,6 +1,11 @@
 //! A policy's replay with its doubts: the base case, and each thing that is open varied on its own.
 
+use std::ops::Sub;
+
+use rayon::prelude::*;
+
 use crate::measure::cohorts::Cohorts;
+use crate::measure::hours::{InHours, TimesOfDay};
 use crate::policy::Policy;
 use crate::site::Site;
 use crate::site::labels::LabelIndex;
@@ -12,14 +17,17 @@ use crate::units::bracket::{Bracket, BracketKind};
 use super::arrangement::{Arrangement, Placement};
 use super::cases::{Case, cases};
 use super::duplicates::DuplicateWatch;
+use super::fast::Shared;
 use super::growth;
+use super::hours_tally::{Each, HoursCount};
 use super::observer::Both;
 use super::outage_tally::{OutageCount, OutageTally};
 use super::plan::{self, Engine, EngineChoice};
 use super::prepare::{Memo, Prepared};
 use super::reference;
 use super::side_by_side::SideBySide;
-use super::stage::Eyes;
+use super::spend::{SpendWatch, Spending};
+use super::stage::{Eyes, Stage};
 use super::sustained::Held;
 use super::tally::{Detail, Tally, Tallying};
 use super::variant::Variant;
@@ -43,6 +51,8 @@ pub struct Scene<'a> {
     pub engine: EngineChoice,
     /// Whether the site's clients react to refusals.
     pub closed_loop: bool,
+    /// Length of the intervals whose dearest is looked for, microseconds.
+    pub horizon_us: i64,
 }
 
 impl<'a> Scene<'a> {
@@ -57,6 +67,15 @@ impl<'a> Scene<'a> {
     pub(super) fn base(&self) -> Variant {
         let Self { drop_already_refused, closed_loop, .. } = *self;
         Variant { drop_already_refused, closed_loop, ..Variant::default() }
+    }
+
+    /// The times of day whose requests are counted on their own, since the site requires something of
+    /// them, in the order of [`Site::times_asked`].
+    fn hours(&self) -> Vec<InHours> {
+        let times_us = &self.traffic.events.times_us;
+        let of_day = |(from_min, to_min)| TimesOfDay { from_min, to_min, zone: self.site.zone };
+        let asked = self.site.times_asked().into_iter();
+        asked.map(|times| InHours::new(times.map(of_day), times_us)).collect()
     }
 }
 
@@ -108,6 +127,8 @@ pub struct Replayed {
     pub overlap: u64,
     /// At which factor of growth the first customer is refused, hundredths.
     pub growth: Option<u64>,
+    /// The limit that refuses most of those then.
+    pub growth_by: Option<usize>,
     /// How the policy holds each attack rule, in the order of the site file.
     pub held: Vec<Held>,
 }
@@ -122,6 +143,7 @@ impl Replayed {
             reclaim_differs: Vec::new(),
             overlap,
             growth: None,
+            growth_by: None,
             held: Vec::new(),
         }
     }
@@ -141,7 +163,10 @@ impl Replayed {
 
     /// A figure between its least and its most over one doubt, and that doubt: the one that varies it
     /// most.
-    pub fn bracket(&self, figure: impl Fn(&Tally) -> u64) -> (Bracket<u64>, Option<Doubt>) {
+    pub fn bracket<T: Copy + Ord + Sub<Output = T>>(
+        &self,
+        figure: impl Fn(&Tally) -> T,
+    ) -> (Bracket<T>, Option<Doubt>) {
         let base = figure(&self.base);
         let mut widest = (Bracket::exact(base), None);
         for doubt in [Doubt::Resolution, Doubt::Waf, Doubt::Balance, Doubt::AlreadyRefused] {
@@ -191,10 +216,11 @@ pub fn replay_all(
         .flatten()
         .any(Case::sees_all_match)
         .then(|| Cohorts::new(scene.site, scene.traffic, &other_selector));
+    let hours = scene.hours();
     let all = SideBySide {
         scene,
-        eyes: Eyes::new(scene, selector, &cohorts),
-        other_eyes: other_cohorts.as_ref().map(|c| Eyes::new(scene, other_selector, c)),
+        eyes: Eyes::new(scene, selector, &cohorts, &hours),
+        other_eyes: other_cohorts.as_ref().map(|c| Eyes::new(scene, other_selector, c, &hours)),
         prepared: &prepared,
         less: &less,
         cases,
@@ -210,6 +236,40 @@ pub fn replay_all(
     Some(replayed)
 }
 
+/// Replays the base case of each policy and no other: verdicts, and whom they hit. `None` if stopped.
+pub fn replay_plainly(
+    scene: &Scene<'_>,
+    policies: &[Policy],
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Option<Vec<Tally>> {
+    let selector = scene.selector(AlreadyRefused::NoneMatch);
+    let mut memo = Memo::default();
+    let prepare = |policy| Prepared::new(policy, scene.site, scene.traffic, &selector, &mut memo);
+    let prepared: Vec<Prepared<'_>> = policies.iter().map(prepare).collect();
+    let cohorts = Cohorts::new(scene.site, scene.traffic, &selector);
+    let eyes = Eyes::new(scene, selector, &cohorts, &[]);
+    let arrangement = Arrangement::bunched(scene.traffic);
+    let shared = Shared::default();
+    let (eyes, arrangement, shared) = (&eyes, &arrangement, &shared);
+    let tallies = prepared.par_iter().map(|prepared| {
+        let engine = plan::engine(scene, prepared.policy);
+        let stage = Stage { scene, prepared, eyes, engine, arrangement, shared, stopped };
+        stage.tally(&scene.base(), Detail::Verdicts)
+    });
+    tallies.collect()
+}
+
+/// Replays the base case of a policy, and tells what becomes of the requests that come in
+/// `[from, to)`, microseconds. `None` if stopped.
+pub fn replay_period(
+    scene: &Scene<'_>,
+    policy: &Policy,
+    period_us: (i64, i64),
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Option<OutageTally> {
+    replay_counting(scene, policy, &scene.base(), period_us, stopped).map(|(_, during)| during)
+}
+
 /// Replays the base case of a policy in one of the site's outages, by its index: all that the policy does
 /// then, and what becomes of the requests that come while it lasts. `None` if stopped, or if there is no
 /// such outage.
@@ -221,23 +281,47 @@ pub fn replay_outage(
 ) -> Option<(Tally, OutageTally)> {
     let facts = scene.site.outages.get(outage)?;
     let variant = Variant { outage: Some(outage), ..scene.base() };
+    replay_counting(scene, policy, &variant, (facts.from_us, facts.to_us), stopped)
+}
+
+/// One replay by the reference, and what becomes of the requests of a period.
+fn replay_counting(
+    scene: &Scene<'_>,
+    policy: &Policy,
+    variant: &Variant,
+    period_us: (i64, i64),
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Option<(Tally, OutageTally)> {
     let selector = scene.selector(AlreadyRefused::NoneMatch);
     let memo = &mut Memo::default();
     let prepared = Prepared::new(policy, scene.site, scene.traffic, &selector, memo);
     let cohorts = Cohorts::new(scene.site, scene.traffic, &selector);
     let duplicates = DuplicateWatch::all(scene.site, scene.traffic, &selector);
     let tallying = Tallying::new(&prepared, scene.traffic, &cohorts, duplicates, Detail::Figures);
-    let during = OutageCount::new(&cohorts, (facts.from_us, facts.to_us));
-    let mut both = Both(tallying, during);
+    let during = OutageCount::new(&cohorts, period_us);
+    let hours = scene.hours();
+    let each = hours.iter().map(|hours| {
+        let duplicates = DuplicateWatch::all(scene.site, scene.traffic, &selector).into_iter();
+        let duplicates = duplicates.map(|watch| watch.within(&hours.requests)).collect();
+        HoursCount::new(hours, policy, scene.traffic, &cohorts, duplicates)
+    });
+    let each = Each(each.collect());
+    let watches = SpendWatch::all(scene.site, scene.traffic, &selector, scene.horizon_us);
+    let mut all = Both(Both(tallying, during), Both(each, Spending { watches }));
     let arrangement = Arrangement::bunched(scene.traffic);
     let done = reference::replay(
         &prepared,
         scene.traffic,
         &selector,
         &arrangement,
-        &variant,
+        variant,
         stopped,
-        &mut both,
+        &mut all,
     );
-    done.then(|| (both.0.finish(), both.1.finish()))
+    let Both(Both(tallying, during), Both(Each(hours), spending)) = all;
+    done.then(|| {
+        let spends = spending.finish(&cohorts);
+        let hours = hours.into_iter().map(HoursCount::finish).collect();
+        (Tally { spends, hours, ..tallying.finish() }, during.finish())
+    })
 }

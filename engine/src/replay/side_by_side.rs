@@ -80,7 +80,8 @@ impl<'t> SideBySide<'_, 't> {
                 let stage = self.stage(prepared, engine, &self.eyes, ground);
                 stage.tally(&self.scene.base(), Detail::Verdicts)
             };
-            replayed.growth = growth::first_refusal(&replayed.base, less.len(), at)?.factor;
+            let first = growth::first_refusal(&replayed.base, less.len(), at)?;
+            (replayed.growth, replayed.growth_by) = (first.factor, first.by);
             Some(())
         })
         .collect()

@@ -2,17 +2,20 @@
 
 use crate::limiter::{Limiter, Verdict};
 use crate::measure::cohorts::Cohorts;
+use crate::measure::hours::InHours;
 use crate::traffic::select::Selector;
 
 use super::arrangement::Arrangement;
 use super::cases::Case;
 use super::duplicates::DuplicateWatch;
 use super::fast::{self, Decided, Round, Seen, Shared};
+use super::hours_tally::{Each, HoursCount};
 use super::observer::{Asked, Both, Observer};
 use super::plan::Engine;
 use super::prepare::Prepared;
 use super::reference;
 use super::run::Scene;
+use super::spend::{SpendWatch, Spending};
 use super::sustained::{self, Held};
 use super::tally::{Detail, Tally, Tallying};
 use super::variant::Variant;
@@ -22,11 +25,18 @@ pub(super) struct Eyes<'a> {
     selector: Selector<'a>,
     cohorts: &'a Cohorts<'a>,
     seen: Seen<'a>,
+    hours: &'a [InHours],
 }
 
 impl<'a> Eyes<'a> {
-    pub(super) fn new(scene: &Scene<'a>, selector: Selector<'a>, cohorts: &'a Cohorts<'a>) -> Self {
-        Self { selector, cohorts, seen: Seen::new(scene.traffic, cohorts) }
+    /// `hours`: the times of day whose requests are counted on their own.
+    pub(super) fn new(
+        scene: &Scene<'a>,
+        selector: Selector<'a>,
+        cohorts: &'a Cohorts<'a>,
+        hours: &'a [InHours],
+    ) -> Self {
+        Self { selector, cohorts, seen: Seen::new(scene.traffic, cohorts), hours }
     }
 
     pub(super) fn seen(&self) -> &Seen<'a> {
@@ -57,7 +67,15 @@ impl<'t> Stage<'_, 't> {
     /// Replays one case; `None` if stopped.
     pub(super) fn run(&self, case: &Case) -> Option<Done> {
         if case.doubt.is_some() {
-            let tally = self.tally(&case.variant, Detail::Verdicts)?;
+            let tally = match self.engine {
+                Engine::Fast => self.count_with_hours(
+                    self.decide(&case.variant, Detail::Verdicts)?,
+                    Detail::Verdicts,
+                ),
+                Engine::Reference => {
+                    self.walk(&case.variant, Detail::Verdicts, false, self.eyes.hours)?.0
+                }
+            };
             return Some(Done { tally, reclaim_differs: Vec::new() });
         }
         let no_reclaim = Variant { no_reclaim: true, ..case.variant };
@@ -70,13 +88,17 @@ impl<'t> Stage<'_, 't> {
                 } else {
                     vec![0; limits]
                 };
-                Some(Done { tally: self.count(decided, Detail::Figures), reclaim_differs })
+                Some(Done {
+                    tally: self.count_with_hours(decided, Detail::Figures),
+                    reclaim_differs,
+                })
             }
             Engine::Reference => {
                 // what nginx limits decide is kept only where two replays are compared
-                let (tally, verdicts) = self.walk(&case.variant, Detail::Figures, true)?;
+                let (tally, verdicts) =
+                    self.walk(&case.variant, Detail::Figures, true, self.eyes.hours)?;
                 let reclaim_differs = if verdicts.freed {
-                    let (_, others) = self.walk(&no_reclaim, Detail::Verdicts, true)?;
+                    let (_, others) = self.walk(&no_reclaim, Detail::Verdicts, true, &[])?;
                     verdicts.differing(others, limits)
                 } else {
                     vec![0; limits]
@@ -86,11 +108,11 @@ impl<'t> Stage<'_, 't> {
         }
     }
 
-    /// Replays with nothing compared; `None` if stopped.
+    /// Replays with nothing compared, and no times of day counted on their own; `None` if stopped.
     pub(super) fn tally(&self, variant: &Variant, detail: Detail) -> Option<Tally> {
         match self.engine {
             Engine::Fast => Some(self.count(self.decide(variant, detail)?, detail)),
-            Engine::Reference => self.walk(variant, detail, false).map(|(tally, _)| tally),
+            Engine::Reference => self.walk(variant, detail, false, &[]).map(|(tally, _)| tally),
         }
     }
 
@@ -100,11 +122,31 @@ impl<'t> Stage<'_, 't> {
     }
 
     fn count(&self, decided: Decided, detail: Detail) -> Tally {
-        fast::tally(decided, self.round(), &self.eyes.seen, self.duplicates(), detail)
+        let spends = fast::spends(&decided, self.round(), self.spending(), self.eyes.cohorts);
+        let tally = fast::tally(decided, self.round(), &self.eyes.seen, self.duplicates(), detail);
+        Tally { spends, ..tally }
+    }
+
+    fn count_with_hours(&self, decided: Decided, detail: Detail) -> Tally {
+        let hours = self.eyes.hours.iter().map(|hours| {
+            let duplicates = self.duplicates_within(hours);
+            fast::hours(&decided, self.round(), &self.eyes.seen, hours, duplicates)
+        });
+        let hours = hours.collect();
+        Tally { hours, ..self.count(decided, detail) }
+    }
+
+    fn duplicates_within<'s>(&'s self, hours: &'s InHours) -> Vec<DuplicateWatch<'s>> {
+        self.duplicates().into_iter().map(|watch| watch.within(&hours.requests)).collect()
     }
 
     fn duplicates(&self) -> Vec<DuplicateWatch<'_>> {
         DuplicateWatch::all(self.scene.site, self.scene.traffic, &self.eyes.selector)
+    }
+
+    fn spending(&self) -> Spending<'_> {
+        let Scene { site, traffic, horizon_us, .. } = *self.scene;
+        Spending { watches: SpendWatch::all(site, traffic, &self.eyes.selector, horizon_us) }
     }
 
     fn decide(&self, variant: &Variant, detail: Detail) -> Option<Decided> {
@@ -112,13 +154,25 @@ impl<'t> Stage<'_, 't> {
     }
 
     /// The same by the reference. The verdicts of nginx limits are empty unless kept.
-    fn walk(&self, variant: &Variant, detail: Detail, keep: bool) -> Option<(Tally, Verdicts)> {
+    fn walk(
+        &self,
+        variant: &Variant,
+        detail: Detail,
+        keep: bool,
+        hours: &[InHours],
+    ) -> Option<(Tally, Verdicts)> {
         let (prepared, traffic) = (self.prepared, self.scene.traffic);
         let tallying =
             Tallying::new(prepared, traffic, self.eyes.cohorts, self.duplicates(), detail);
         let limits = prepared.limits.iter().map(|ready| &ready.limit.limiter);
         let kept = limits.map(|limiter| keep && matches!(limiter, Limiter::Nginx(_))).collect();
-        let mut both = Both(tallying, Verdicts { kept, freed: false, list: Vec::new() });
+        let each = hours.iter().map(|hours| {
+            let duplicates = self.duplicates_within(hours);
+            HoursCount::new(hours, prepared.policy, traffic, self.eyes.cohorts, duplicates)
+        });
+        let each = Each(each.collect());
+        let verdicts = Verdicts { kept, freed: false, list: Vec::new() };
+        let mut all = Both(Both(tallying, verdicts), Both(each, self.spending()));
         let done = reference::replay(
             prepared,
             traffic,
@@ -126,9 +180,14 @@ impl<'t> Stage<'_, 't> {
             self.arrangement,
             variant,
             self.stopped,
-            &mut both,
+            &mut all,
         );
-        done.then(|| (both.0.finish(), both.1))
+        let Both(Both(tallying, verdicts), Both(Each(hours), spending)) = all;
+        done.then(|| {
+            let spends = spending.finish(self.eyes.cohorts);
+            let hours = hours.into_iter().map(HoursCount::finish).collect();
+            (Tally { spends, hours, ..tallying.finish() }, verdicts)
+        })
     }
 
     /// How the policy holds each attack rule's requests.

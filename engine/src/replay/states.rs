@@ -290,7 +290,7 @@ impl States {
 
 /// An instant as a clock of that step shows it.
 #[inline]
-pub(super) fn floor(t_us: i64, tick_us: i64) -> i64 {
+pub(crate) fn floor(t_us: i64, tick_us: i64) -> i64 {
     match tick_us {
         ..=1 => t_us,
         // by a number known beforehand, which nearly all clocks have, is much faster; written in another

@@ -37,6 +37,9 @@ pub struct Held {
     pub by: Option<usize>,
     /// How many keys get all of it through; `None` if no limit covers it.
     pub defeat: Option<Defeat>,
+    /// The limit that is there to hold it: of those that cover it, in shadow or not, the one that gives a
+    /// client least, or where none tells clients apart, all together.
+    pub tightest: Option<usize>,
 }
 
 /// What it takes to get all of an attack through.
@@ -114,17 +117,26 @@ pub fn held(
     let mut by = None;
     let mut slowest: Option<(usize, Pace)> = None;
     let mut never: Option<(usize, Pace)> = None;
-    let limits = policy.limits.iter().zip(covers).enumerate();
-    let limits = limits.filter(|(_, (limit, _))| limit.mode == Mode::Enforce);
-    for (index, (limit, cover)) in limits {
+    // whether it tells clients apart comes first
+    let mut tightest: Option<(bool, Pace, usize)> = None;
+    for (index, (limit, cover)) in policy.limits.iter().zip(covers).enumerate() {
         let Some(cover) = cover else { continue };
         let Some(per_key) = per_key(limit, site, seen, cover.weight) else { continue };
+        let apart = tells_clients_apart(limit);
+        if tightest.is_none_or(|(tells, pace, _)| {
+            apart && !tells || (apart == tells && per_key.slower(pace))
+        }) {
+            tightest = Some((apart, per_key, index));
+        }
+        if limit.mode != Mode::Enforce {
+            continue;
+        }
         let in_all = per_key.times(cover.keys);
         if in_all.slower(sustained) {
             sustained = in_all;
             by = Some(index);
         }
-        let slot = if tells_clients_apart(limit) && per_key.count > 0 {
+        let slot = if apart && per_key.count > 0 {
             &mut slowest
         } else if in_all.slower(attack) {
             &mut never
@@ -137,7 +149,7 @@ pub fn held(
     }
     let keys = slowest.map(|(limit, pace)| Defeat::Keys { limit, keys: pace.times_in(attack) });
     let defeat = never.map(|(limit, _)| Defeat::Never { limit }).or(keys);
-    Held { sustained, by, defeat }
+    Held { sustained, by, defeat, tightest: tightest.map(|(_, _, index)| index) }
 }
 
 /// What one key is admitted in the long run on all its counters, in requests of such a weight.

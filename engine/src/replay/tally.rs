@@ -10,10 +10,12 @@ use crate::units::span::SECOND_US;
 use super::alarm::AlarmBell;
 use super::duplicates::DuplicateWatch;
 use super::fullest::Fullest;
+use super::hours_tally::HoursTally;
 use super::key_tally::FillTally;
 use super::limit_count::LimitCount;
 use super::observer::{Asked, Counted, Ended, Observer};
 use super::prepare::Prepared;
+use super::spend::SpendTally;
 use super::sustained::Pace;
 
 /// How much is counted.
@@ -49,10 +51,14 @@ pub struct Tally {
     pub rules: Vec<RuleTally>,
     /// Per kind of duplicate, in the order of the site file: (name, seen, admitted).
     pub duplicates: Vec<(String, u64, u64)>,
+    /// Per action of the site, in its order: what it came to.
+    pub spends: Vec<SpendTally>,
     /// Alarms raised.
     pub alarms: Vec<AlarmTally>,
     /// Calls to stores, in the second in which there were most.
     pub most_store_calls_in_a_second: u64,
+    /// What was counted of the requests of each of the times of day that were asked for, in their order.
+    pub hours: Vec<HoursTally>,
 }
 
 /// What one limit would have done.
@@ -222,6 +228,13 @@ impl CohortCount {
             *mark |= if refused { SEEN | REFUSED } else { SEEN };
         }
     }
+
+    /// Distinct identities, of whatever cohort, with a request refused.
+    pub(super) fn distinct_refused(&self) -> u64 {
+        let [one, two, three] = &self.seen;
+        let marks = one.iter().zip(two).zip(three).map(|((one, two), three)| one | two | three);
+        marks.map(|mark| u64::from(mark & REFUSED != 0)).sum()
+    }
 }
 
 impl<'a> Tallying<'a> {
@@ -286,8 +299,10 @@ impl<'a> Tallying<'a> {
             cohorts: self.total.tallies,
             rules: rules.collect(),
             duplicates: self.duplicates.into_iter().map(DuplicateWatch::finish).collect(),
+            spends: Vec::new(),
             alarms: self.alarms.into_iter().filter_map(AlarmBell::finish).collect(),
             most_store_calls_in_a_second: calls.most(),
+            hours: Vec::new(),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::site::labels::LabelIndex;
 use crate::site::matching::{Match, StatusRange};
 use crate::traffic::{Events, NONE, Observed, Traffic};
 use crate::units::address::Address;
-use crate::units::span::{MINUTE_US, SECOND_US};
+use crate::units::span::{DAY_US, MINUTE_US, SECOND_US};
 
 use super::plan::EngineChoice;
 use super::run::{Replayed, Scene, replay};
@@ -106,6 +106,7 @@ fn scene<'a>(site: &'a Site, traffic: &'a Traffic, labels: &'a LabelIndex) -> Sc
         drop_already_refused: false,
         engine: EngineChoice::Reference,
         closed_loop: false,
+        horizon_us: DAY_US,
     }
 }
 

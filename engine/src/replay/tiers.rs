@@ -4,7 +4,23 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::site::facts::{Balance, Tier};
 use crate::traffic::Traffic;
+use crate::traffic::bitmap::Bitmap;
 use crate::units::address::Address;
+
+/// The instance that each request of a set is given at a tier that all of them reach, in the order of their
+/// arrival as stamped; `seed` is for random balance.
+pub fn spread(tier: &Tier, traffic: &Traffic, set: &Bitmap, seed: u64) -> Vec<u32> {
+    let tiers = [tier];
+    let mut balancers = Balancers::new(&tiers, seed);
+    let mut of_event = vec![0; traffic.len()];
+    set.for_each(|event| {
+        let instance = balancers.assign(0, event, 1, traffic);
+        if let Some(slot) = of_event.get_mut(event) {
+            *slot = instance;
+        }
+    });
+    of_event
+}
 
 /// The tiers' balancers while a replay runs.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ use rust_decimal::Decimal;
 use crate::units::rate::Rate;
 use crate::units::zone::Zone;
 
+pub use super::goals::{Protect, Requirement};
 use super::key::KeySpec;
 use super::matching::Match;
 pub use super::outage::{AfterOutage, Outage, OutageKind};
@@ -92,13 +93,15 @@ impl Default for Site {
 }
 
 impl Site {
-    /// Every match of the site whose answer a replay needs.
+    /// Every match of the site whose answer a replay or a curve needs.
     pub fn matches(&self) -> impl Iterator<Item = &Match> {
         let attackers = self.attackers.iter().filter_map(|rule| rule.matching.as_ref());
         let customers = self.customers.iter().filter_map(|rule| rule.matching.as_ref());
         let duplicates = self.duplicates.iter().map(|duplicate| &duplicate.matching);
         let clients = self.clients.iter().map(|client| &client.matching);
-        attackers.chain(customers).chain(duplicates).chain(clients)
+        let actions = self.actions.iter().map(|action| &action.matching);
+        let protects = self.protects.iter().map(|protect| &protect.matching);
+        attackers.chain(customers).chain(duplicates).chain(clients).chain(actions).chain(protects)
     }
 
     /// Whether any of them asks for the status of a response.
@@ -356,42 +359,4 @@ pub struct Infrastructure {
     pub nodes: u64,
     /// Kind of node.
     pub node: Option<String>,
-}
-
-/// What must hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Requirement {
-    /// Its name.
-    pub name: String,
-    /// What is measured.
-    pub metric: String,
-    /// At most.
-    pub max: Option<Decimal>,
-    /// At least.
-    pub min: Option<Decimal>,
-    /// Times of day, minutes since local midnight: from (inclusive), to (exclusive).
-    pub between_min: Option<(u32, u32)>,
-    /// For bounds, microseconds.
-    pub horizon_us: i64,
-    /// The what-if it is evaluated in.
-    pub outage: Option<String>,
-    /// Line in the site file, from 1.
-    pub line: usize,
-}
-
-/// What is to be protected.
-#[derive(Debug, Clone)]
-pub struct Protect {
-    /// Its name.
-    pub name: String,
-    /// Which requests.
-    pub matching: Match,
-    /// By what key.
-    pub key: String,
-    /// With what algorithm.
-    pub algorithm: Option<String>,
-    /// Windows, microseconds, ascending.
-    pub windows_us: Vec<i64>,
-    /// Headroom, thousandths.
-    pub headroom_milli: u64,
 }

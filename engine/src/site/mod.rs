@@ -2,6 +2,7 @@
 //! are, what things cost and what must hold.
 
 pub mod facts;
+mod goals;
 pub mod key;
 pub mod labels;
 pub mod matching;

@@ -24,10 +24,12 @@ pub enum PatternError {
 
 /// One segment of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Segment {
+pub enum Segment {
+    /// This text.
     Literal(Vec<u8>),
     /// Pieces between stars, matched in order within one segment.
     Glob(Vec<Vec<u8>>),
+    /// Any text but none, by a name.
     Named(String),
     /// `**`: any number of segments, none too.
     Rest,
@@ -63,6 +65,11 @@ impl Pattern {
             segments.push(segment);
         }
         Ok(Self { segments })
+    }
+
+    /// Its segments, in order; [`Segment::Rest`] alone is any path.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
     }
 
     /// Whether a normalised path matches.

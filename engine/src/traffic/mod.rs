@@ -6,6 +6,7 @@ mod digest;
 mod events;
 mod facts;
 mod observed;
+mod part;
 pub mod select;
 
 pub use events::{Events, KeyColumn, KeyTexts, NO_DURATION, NONE, Traffic};

@@ -1,5 +1,8 @@
 //! Ratios as decimals with a fixed number of places, divided once and rounded half away from zero.
 
+use rust_decimal::prelude::ToPrimitive;
+use rust_decimal::{Decimal, RoundingStrategy};
+
 /// `numerator ÷ denominator` in units of 10^-`places`, rounded half away from zero; `None` when the
 /// denominator is zero or the result leaves `u64`.
 ///
@@ -24,9 +27,29 @@ pub fn ratio(numerator: u64, denominator: u64, places: u32) -> Option<u64> {
     doubled.checked_div(divisor).and_then(|rounded| u64::try_from(rounded).ok())
 }
 
+/// A number in units of 10^-`places`, rounded half away from zero; what is below 0 or leaves `u64` ends there.
+pub fn scaled(number: Decimal, places: u32) -> u64 {
+    let scale = Decimal::from(10_u64.saturating_pow(places));
+    let whole = number
+        .checked_mul(scale)
+        .map(|scaled| scaled.round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero));
+    match whole {
+        Some(whole) if whole.is_sign_negative() => 0,
+        whole => whole.and_then(|whole| whole.to_u64()).unwrap_or(u64::MAX),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::ratio;
+    use rust_decimal::Decimal;
+
+    use super::{ratio, scaled};
+
+    #[test]
+    fn a_number_is_rounded_once() {
+        assert_eq!(scaled(Decimal::new(12_345, 4), 3), 1_235);
+        assert_eq!((scaled(Decimal::MAX, 6), scaled(Decimal::from(-1), 6)), (u64::MAX, 0));
+    }
 
     #[test]
     fn halves_round_away_from_zero() {

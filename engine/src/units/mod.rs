@@ -6,6 +6,7 @@ pub mod bracket;
 pub mod decimal;
 pub mod escape;
 pub mod hex;
+pub mod money;
 pub mod rate;
 pub mod slug;
 pub mod span;

@@ -173,7 +173,7 @@ fn a_limit_in_shadow_matters_only_where_something_is_required_of_it() {
     };
     assert_eq!(codes(SITE, &[&cap(), &shadow("route = [\"otp\"]")]), ["SC023"]);
     assert_eq!(codes(SITE, &[&cap(), &shadow("path = [\"/search\"]")]), [""; 0]);
-    let named = SITE.replace("sms-night.bound", "two.fill_max");
+    let named = SITE.replace("sms-night.bound", "two.fill_max").replace("horizon = \"8h\"\n", "");
     let all = found(&named, &[&cap(), &shadow("path = [\"/search\"]")]);
     assert_eq!(all[0].requirement.as_deref(), Some("cheap nights"));
 }

@@ -6,8 +6,8 @@ pub(crate) mod value;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use policy::{
-    CalibrateArgs, CheckArgs, ExplainArgs, InitArgs, MetricsArgs, ReplayArgs, ReplayingArgs,
-    SiteArgs, WhatIfArgs,
+    CalibrateArgs, CheckArgs, CostArgs, CostingArgs, ExplainArgs, ExportArgs, InitArgs,
+    MetricsArgs, RecommendArgs, ReplayArgs, ReplayingArgs, SiteArgs, WhatIfArgs,
 };
 use value::Share;
 
@@ -29,12 +29,18 @@ pub(crate) enum Command {
     Analyze(AnalyzeArgs),
     /// Replays logs through policies and says whom each would have refused.
     Replay(ReplayArgs),
+    /// Says which limits to set: a policy file, each number with its evidence.
+    Recommend(RecommendArgs),
     /// Tells one client's story: each request, each limit, what it decided and why.
     Explain(ExplainArgs),
     /// Holds a simulation against the verdicts that an enforcer left in the log.
     Calibrate(CalibrateArgs),
     /// Looks for mistakes in site and policy files; needs no log.
     Check(CheckArgs),
+    /// Says what policies can cost at most, and what declared attacks get; needs no log.
+    Cost(CostArgs),
+    /// Writes a policy as configuration of nginx or as a script for Redis.
+    Export(ExportArgs),
     /// Lists what a requirement may be about.
     Metrics(MetricsArgs),
     /// Writes a commented site file from a log.
@@ -63,6 +69,8 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) replay: ReplayingArgs,
     #[command(flatten)]
     pub(crate) what_if: WhatIfArgs,
+    #[command(flatten)]
+    pub(crate) cost: CostingArgs,
     /// A policy to replay as well; several stand side by side
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Vec<String>,

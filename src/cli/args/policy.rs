@@ -23,12 +23,39 @@ pub(crate) struct ReplayArgs {
     pub(crate) replay: ReplayingArgs,
     #[command(flatten)]
     pub(crate) what_if: WhatIfArgs,
+    #[command(flatten)]
+    pub(crate) cost: CostingArgs,
     /// A policy to replay; several stand side by side
     #[arg(long, value_name = "FILE", required = true)]
     pub(crate) policy: Vec<String>,
     /// Write a row for each request and limit asked to a Parquet file
     #[arg(long, value_name = "FILE.parquet")]
     pub(crate) decisions: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+}
+
+/// `recommend`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  shadowcap recommend access.log* > recommended.toml
+  shadowcap recommend access.log* --site site.toml --holdout 2d > recommended.toml
+  shadowcap recommend access.log* --site site.toml --json - | jq .recommendations")]
+pub(crate) struct RecommendArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) site: SiteArgs,
+    /// Choose on what comes before the last so long, and say what the limits would have done since
+    #[arg(long, value_name = "SPAN", value_parser = value::span, help_heading = "Sizing")]
+    pub(crate) holdout: Option<i64>,
+    /// Whether requests count that were refused when the log was written
+    #[arg(long, value_enum, default_value = "keep", value_name = "WHAT", help_heading = "Sizing")]
+    pub(crate) already_limited: AlreadyLimitedArg,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
@@ -114,6 +141,30 @@ pub(crate) struct CheckArgs {
     pub(crate) quiet: bool,
 }
 
+/// `cost`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  shadowcap cost --site site.toml --policy today.toml --policy proposed.toml
+  shadowcap cost --site site.toml --policy proposed.toml --horizon 8h --json - | jq .costs")]
+pub(crate) struct CostArgs {
+    #[command(flatten)]
+    pub(crate) site: SiteArgs,
+    /// A policy; several stand side by side
+    #[arg(long, value_name = "FILE", required = true)]
+    pub(crate) policy: Vec<String>,
+    #[command(flatten)]
+    pub(crate) cost: CostingArgs,
+    /// Write the report as JSON to a file, or to standard output (-) instead of the tables
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Vec<String>,
+    /// Colour the tables (`NO_COLOR` is honoured)
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(crate) color: super::ColorArg,
+    /// Print no tables
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
 /// `metrics`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct MetricsArgs {
@@ -126,6 +177,41 @@ pub(crate) struct MetricsArgs {
     /// Write the list as JSON to a file, or to standard output (-) instead of a table
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Vec<String>,
+}
+
+/// `export`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  shadowcap export --site site.toml --policy proposed.toml --to nginx > /etc/nginx/shadowcap.conf
+  shadowcap export --site site.toml --policy proposed.toml --to redis-lua --out shadowcap.lua")]
+pub(crate) struct ExportArgs {
+    /// The policy
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: String,
+    /// The site that the policy is for
+    #[arg(long, value_name = "FILE")]
+    pub(crate) site: Option<String>,
+    /// What decides about requests
+    #[arg(long, value_enum, value_name = "TARGET")]
+    pub(crate) to: TargetArg,
+    /// The place whose limits are written [default for nginx: where its limits stand; else all]
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) at: Option<String>,
+    /// Where to: a file, or - for standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) out: String,
+    /// Don't say on standard error what isn't translated: it stands in the file, too
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `--to`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TargetArg {
+    /// A file for the http block of nginx
+    Nginx,
+    /// A script for Redis
+    RedisLua,
 }
 
 /// `init`.
@@ -169,6 +255,21 @@ pub(crate) struct ReplayingArgs {
     /// The engine; what tells of single requests (explain, --decisions) is the reference's in any case
     #[arg(long, value_enum, default_value = "auto", value_name = "ENGINE")]
     pub(crate) engine: EngineArg,
+}
+
+/// What things cost.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Costs")]
+pub(crate) struct CostingArgs {
+    /// In any so long time something may cost so much [default: that of the site's requirement, else 24h]
+    #[arg(long, value_name = "SPAN", value_parser = value::span)]
+    pub(crate) horizon: Option<i64>,
+    /// The price book [default: that of the site, else a built-in one of December 2026]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<String>,
+    /// From when on limits must hold (RFC 3339); without, none counts as expired
+    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    pub(crate) now: Option<i64>,
 }
 
 /// What else could happen.

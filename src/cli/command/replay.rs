@@ -4,7 +4,7 @@ use crate::cli::args::policy::ReplayArgs;
 use crate::cli::arguments;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::job::OutputJob;
-use crate::cli::setting::Setting;
+use crate::cli::setting::{Setting, read_book};
 
 use super::decisions;
 use super::story::{Story, WhatIf};
@@ -29,6 +29,8 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         input: &args.input,
         replay: &args.replay,
         what_if: &what_if,
+        cost: &args.cost,
+        book: &read_book(args.cost.prices.as_deref(), &setting.site)?,
         windows_us: &[],
         arguments: &arguments::of_replay(args),
     };

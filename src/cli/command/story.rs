@@ -1,21 +1,34 @@
 //! What `analyze` and `replay` share: from requests that were read to a report.
 
 use rayon::prelude::*;
+use shadowcap_engine::cost::Book;
+use shadowcap_engine::measure::cohorts::Cohorts;
 use shadowcap_engine::measure::peaks::Resolution;
 use shadowcap_engine::measure::population::{self, Plan};
 use shadowcap_engine::measure::{proxies, suspects};
+use shadowcap_engine::metric::{Evidence, Log, evaluate, outages_required};
+use shadowcap_engine::recommend::protects::protects;
+use shadowcap_engine::recommend::sizing::curves;
 use shadowcap_engine::replay::plan::{self, EngineChoice};
 use shadowcap_engine::replay::run::{Replayed, Scene, replay_all, replay_outage};
+use shadowcap_engine::replay::spend::{self, SpendTally};
+use shadowcap_engine::replay::tally::Tally;
+use shadowcap_engine::traffic::select::AlreadyRefused;
 use shadowcap_engine::units::span::{MINUTE_US, SECOND_US};
 
 use crate::cli::args::InputArgs;
-use crate::cli::args::policy::{AlreadyLimitedArg, EngineArg, ReplayingArgs, WhatIfArgs};
+use crate::cli::args::policy::{
+    AlreadyLimitedArg, CostingArgs, EngineArg, ReplayingArgs, WhatIfArgs,
+};
 use crate::cli::exit::Failure;
 use crate::cli::progress::Progress;
 use crate::cli::setting::{Read, Setting};
-use crate::report::build::{Asked, Built, Material, build};
+use crate::report::build::{Asked, Built, Material, Required, build};
+use crate::report::costs::CostMaterial;
+use crate::report::curves::CurveMaterial;
 use crate::report::policies::{InOutage, PolicyMaterial};
 use crate::report::pseudonym::Names;
+use crate::report::recommendations::ToSet;
 
 /// Path templates that are measured on their own when no routes are given.
 const TOP_TEMPLATES: usize = 10;
@@ -83,6 +96,15 @@ impl WhatIf {
     }
 }
 
+/// What the replays of a policy told.
+struct Told {
+    replayed: Replayed,
+    /// What-ifs that were asked for.
+    outages: Vec<InOutage>,
+    /// All that was counted in these and in those that requirements name, by their indices.
+    required: Vec<(usize, Tally)>,
+}
+
 /// What a report is to tell.
 #[derive(Clone, Copy)]
 pub(super) struct Story<'a> {
@@ -90,6 +112,9 @@ pub(super) struct Story<'a> {
     pub(super) input: &'a InputArgs,
     pub(super) replay: &'a ReplayingArgs,
     pub(super) what_if: &'a WhatIf,
+    pub(super) cost: &'a CostingArgs,
+    /// Prices of what the limits run on.
+    pub(super) book: &'a Book,
     /// Windows to measure, microseconds, ascending; none where peaks aren't told.
     pub(super) windows_us: &'a [i64],
     /// The arguments that change the result, in a fixed order and form.
@@ -112,6 +137,20 @@ impl Story<'_> {
         names: &Names,
         progress: &Progress,
     ) -> Result<Built, Failure> {
+        self.tell_with(read, names, progress, None)
+    }
+
+    /// The same, with limits to set.
+    ///
+    /// # Errors
+    /// When the user interrupts.
+    pub(super) fn tell_with(
+        &self,
+        read: &Read,
+        names: &Names,
+        progress: &Progress,
+        to_set: Option<&ToSet<'_>>,
+    ) -> Result<Built, Failure> {
         let Self { setting, input, windows_us, .. } = *self;
         progress.say("measuring");
         let plan = self.plan(read);
@@ -128,6 +167,18 @@ impl Story<'_> {
             progress.say("replaying");
         }
         let replayed = self.replay_all(read, progress)?;
+        let policies = self.policies(read, &replayed);
+        let pairs: Vec<_> = policies.iter().map(|of| (of.policy, Some(of.replayed))).collect();
+        let costs = CostMaterial {
+            site: &setting.site,
+            policies: &pairs,
+            horizon_us: self.cost.horizon,
+            now_us: self.cost.now,
+            observed: &self.observed(read),
+            log: policies.first().map(|of| (of.period_us, read.summary.sum(|c| c.requests))),
+            book: self.book,
+        };
+        let curves = self.curves(read, progress)?;
         Ok(build(&Material {
             traffic: &read.traffic,
             summary: &read.summary,
@@ -137,7 +188,11 @@ impl Story<'_> {
             routes: &projection.routes,
             proxies: proxies::suspect(&read.traffic).as_ref(),
             suspects: &suspects,
-            policies: &self.policies(read, &replayed),
+            policies: &policies,
+            costs: (!policies.is_empty()).then_some(&costs),
+            to_set,
+            curves: &curves,
+            requirements: &self.requirements(read, &replayed),
             max_bad_per_million: input.max_bad.per_million,
             names,
             arguments: self.arguments,
@@ -160,6 +215,18 @@ impl Story<'_> {
         Plan { windows_us: self.windows_us.to_vec(), resolution, places }
     }
 
+    /// What the log's requests came to, per action of the site; nothing without policies, since then nothing
+    /// was read for it.
+    fn observed(&self, read: &Read) -> Vec<SpendTally> {
+        let scene = self.scene(read);
+        if self.setting.policies.is_empty() || scene.site.actions.is_empty() {
+            return Vec::new();
+        }
+        let selector = scene.selector(AlreadyRefused::NoneMatch);
+        let cohorts = Cohorts::new(scene.site, scene.traffic, &selector);
+        spend::observed(scene.site, scene.traffic, &selector, &cohorts, scene.horizon_us)
+    }
+
     /// What is replayed.
     fn scene<'r>(&'r self, read: &'r Read) -> Scene<'r> {
         let closed_loop = self.what_if.clients;
@@ -169,42 +236,76 @@ impl Story<'_> {
             EngineArg::Fast => EngineChoice::Fast,
         };
         let scene = self.setting.scene(read, self.drops_already_refused());
-        Scene { closed_loop, engine, ..scene }
+        let horizon_us = self.cost.horizon.unwrap_or(scene.horizon_us);
+        Scene { closed_loop, engine, horizon_us, ..scene }
     }
 
     /// Replays every policy, and its outages.
-    fn replay_all(
-        &self,
-        read: &Read,
-        progress: &Progress,
-    ) -> Result<Vec<(Replayed, Vec<InOutage>)>, Failure> {
+    fn replay_all(&self, read: &Read, progress: &Progress) -> Result<Vec<Told>, Failure> {
         let scene = self.scene(read);
         let stopped = || progress.interrupted();
         let policies = &self.setting.policies;
+        let mut outages = self.what_if.outages.clone();
+        outages.extend(outages_required(&self.setting.site));
+        outages.sort_unstable();
+        outages.dedup();
         let replayed = replay_all(&scene, policies, &stopped).ok_or_else(Failure::interrupted)?;
         let all = policies.iter().zip(replayed).map(|(policy, replayed)| {
-            let outages = self.what_if.outages.par_iter().map(|outage| {
-                let (_, tally) = replay_outage(&scene, policy, *outage, &stopped)?;
-                Some(InOutage { outage: *outage, tally })
-            });
-            Some((replayed, outages.collect::<Option<_>>()?))
+            let replays = outages
+                .par_iter()
+                .map(|outage| Some((*outage, replay_outage(&scene, policy, *outage, &stopped)?)));
+            let (mut during, mut required) = (Vec::new(), Vec::new());
+            for (outage, (all, tally)) in replays.collect::<Option<Vec<_>>>()? {
+                if self.what_if.outages.contains(&outage) {
+                    during.push(InOutage { outage, tally });
+                }
+                required.push((outage, all));
+            }
+            Some(Told { replayed, outages: during, required })
         });
         all.collect::<Option<_>>().ok_or_else(Failure::interrupted)
     }
 
-    fn policies<'r>(
-        &'r self,
-        read: &'r Read,
-        replayed: &'r [(Replayed, Vec<InOutage>)],
-    ) -> Vec<PolicyMaterial<'r>> {
+    /// What the site wants sized, where peaks are told; nothing for a site that doesn't say.
+    fn curves(&self, read: &Read, progress: &Progress) -> Result<Vec<CurveMaterial>, Failure> {
+        let site = &self.setting.site;
+        if self.windows_us.is_empty() || site.protects.is_empty() {
+            return Ok(Vec::new());
+        }
+        progress.say("sizing");
+        let keys = &self.setting.load.projection.keys;
+        let targets = protects(site, &read.traffic, keys);
+        let (scene, policies) = (self.scene(read), &self.setting.policies);
+        let stopped = || progress.interrupted();
+        let curves =
+            curves(&scene, &targets, policies, &stopped).ok_or_else(Failure::interrupted)?;
+        let knows_customers = !site.customers.is_empty();
+        let material = |(target, curves)| CurveMaterial { target, curves, knows_customers };
+        Ok(targets.into_iter().zip(curves).map(material).collect())
+    }
+
+    /// What came of the site's requirements under each policy.
+    fn requirements<'r>(&'r self, read: &Read, told: &'r [Told]) -> Vec<Required<'r>> {
+        let now_us = self.cost.now;
+        let pairs = self.setting.policies.iter().zip(told);
+        let outcomes = pairs.map(|(policy, Told { replayed, required, .. })| {
+            let unreadable = read.summary.unreadable();
+            let log = Some(Log { replayed, outages: required, unreadable });
+            let evidence = Evidence { site: &self.setting.site, policy, log, now_us };
+            (policy, evaluate(&evidence))
+        });
+        outcomes.collect()
+    }
+
+    fn policies<'r>(&'r self, read: &'r Read, told: &'r [Told]) -> Vec<PolicyMaterial<'r>> {
         let times = &read.traffic.events.times_us;
         // whole seconds, both ends included, as the fullest second is counted
         let second = |us: &i64| us.div_euclid(SECOND_US);
         let ends = times.last().zip(times.first());
         let period_us =
             ends.map_or(0, |(last, first)| (second(last) - second(first) + 1) * SECOND_US);
-        let pairs = self.setting.policies.iter().zip(replayed);
-        let material = pairs.map(|(policy, (replayed, outages))| PolicyMaterial {
+        let pairs = self.setting.policies.iter().zip(told);
+        let material = pairs.map(|(policy, Told { replayed, outages, .. })| PolicyMaterial {
             policy,
             replayed,
             outages,

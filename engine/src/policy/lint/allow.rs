@@ -2,8 +2,8 @@
 
 use crate::policy::{Allow, Limit};
 
-use super::ground::Ground;
 use super::{Code, Finding};
+use crate::policy::coverage::Ground;
 
 /// Leaves out what limits allow, and adds a note for each exception that silenced nothing.
 pub(super) fn silence(ground: &Ground<'_>, found: Vec<Finding>) -> Vec<Finding> {

@@ -3,12 +3,12 @@
 
 use crate::limiter::fixed_window::Window;
 use crate::limiter::{Algorithm, Bound, Boundary, Limiter};
+use crate::policy::coverage::{Ground, covers, overlaps, whole_ticks};
 use crate::policy::{Counters, GroupCharge, Limit, MissingKey, Mode, OnStoreError};
 use crate::units::span::{self, DAY_US, HOUR_US, SECOND_US};
 use crate::units::zone::{CalendarUnit, Zone};
 
-use super::cover::{covers, overlaps};
-use super::ground::{Ground, is_address};
+use super::ground::is_address;
 use super::nginx::longest_delay_us;
 use super::pace::{Pace, allowance};
 use super::{Code, Danger, Finding};
@@ -113,7 +113,7 @@ fn is_always_asked_first(ground: &Ground<'_>, earlier: &Limit, limit: &Limit) ->
         && key_is_coarser
         && outlives
         && ground.in_force(earlier)
-        && (missing || !ground.can_be_missing(limit))
+        && (missing || !ground.can_be_missing(limit, &limit.matching))
         && earlier.count_when.is_none()
         && earlier.store.as_ref().is_none_or(|store| store.on_error == OnStoreError::Refuse)
         && !(charges_all(limit) && limit.group == earlier.group)
@@ -151,13 +151,6 @@ fn interval_us(earlier: &Limit, limit: &Limit, window_us: i64) -> i64 {
     let delay = longest_delay_us(&earlier.limiter);
     let stretched = [step, clocks, delay].iter().fold(window_us, |sum, us| sum.saturating_add(*us));
     whole_ticks(stretched, tick)
-}
-
-/// The least whole number of ticks that holds a span.
-pub(super) fn whole_ticks(us: i64, tick_us: i64) -> i64 {
-    let tick = tick_us.max(1);
-    let rest = us.max(1).checked_rem(tick).unwrap_or(0);
-    if rest == 0 { us.max(1) } else { us.saturating_add(tick - rest) }
 }
 
 /// The window of a counting limiter, at its longest, and how much it surely admits in it.

@@ -8,10 +8,10 @@ use crate::limiter::spacing::Spacing;
 use crate::policy::{Counters, KeyPart, Limit};
 use crate::site::matching::Match;
 
-use super::coverage::broken_by;
-use super::ground::Ground;
+use super::danger::broken_by;
 use super::pace::allowance;
 use super::{Code, Finding, Severity};
+use crate::policy::coverage::Ground;
 
 pub(super) fn lint(ground: &Ground<'_>, found: &mut Vec<Finding>) {
     for limit in &ground.policy.limits {

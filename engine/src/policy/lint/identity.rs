@@ -6,8 +6,9 @@ use crate::site::key::Source;
 use crate::site::matching::Match;
 use crate::units::span;
 
-use super::ground::{Ground, is_address};
+use super::ground::is_address;
 use super::{Code, Finding};
+use crate::policy::coverage::Ground;
 
 /// The longest IPv6 prefix that is still a network rather than a machine.
 const NETWORK_BITS: u8 = 64;

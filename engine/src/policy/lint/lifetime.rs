@@ -3,9 +3,9 @@
 use crate::policy::{Limit, Mode};
 use crate::units::{span, time};
 
-use super::coverage::broken_by;
-use super::ground::Ground;
+use super::danger::broken_by;
 use super::{Code, Danger, Finding};
+use crate::policy::coverage::Ground;
 
 pub(super) fn lint(ground: &Ground<'_>, found: &mut Vec<Finding>) {
     for limit in &ground.policy.limits {

@@ -4,8 +4,7 @@
 mod allow;
 mod binding;
 mod code;
-mod cover;
-mod coverage;
+mod danger;
 mod deployment;
 mod ground;
 mod identity;
@@ -16,13 +15,11 @@ mod pace;
 mod paths;
 
 pub use code::{Code, Severity};
-pub use cover::{covers, overlaps};
 
+use crate::policy::coverage::Ground;
 use crate::policy::{Limit, Place, Policy};
 use crate::site::Site;
 use crate::site::facts::Requirement;
-
-use ground::Ground;
 
 /// Which file a finding points into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

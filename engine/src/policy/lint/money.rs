@@ -4,14 +4,14 @@
 use crate::limiter::fixed_window::{FixedWindow, Window};
 use crate::limiter::sliding_log::SlidingLog;
 use crate::limiter::{Algorithm, Bound, Boundary, Limiter};
+use crate::policy::coverage::{self, Ground, whole_ticks};
 use crate::policy::{Limit, MissingKey, Mode, OnStoreError, Place};
 use crate::site::facts::{Action, Requirement};
 use crate::units::span::{self, DAY_US};
 use crate::units::zone::{CalendarUnit, Zone};
 
-use super::binding::whole_ticks;
-use super::coverage::{self, broken_by, chain, dearest, spend};
-use super::ground::{Ground, figure};
+use super::danger::broken_by;
+use super::ground::figure;
 use super::pace::{allowance, window};
 use super::{Code, Danger, Finding, Within};
 
@@ -90,9 +90,11 @@ fn over_the_night<'a>(
     let requirement = ground.requirements().iter().find(|requirement| {
         figure(requirement, &action.name, &["bound_aligned", "replayed_worst"])
             && requirement.max.is_some_and(|max| {
-                coverage::bound(ground, limit, action, requirement.horizon_us)
+                let horizon_us = requirement.horizon_us;
+                coverage::limit(ground, limit, action, horizon_us)
                     .ok()
-                    .and_then(|requests| spend(action, requests))
+                    .zip(coverage::dearest(ground, action, horizon_us))
+                    .and_then(|(counted, price)| coverage::spend(price, counted.any))
                     .is_none_or(|spent| spent > max)
             })
     })?;
@@ -139,7 +141,7 @@ fn fails_open<'a>(ground: &Ground<'a>, limit: &'a Limit, action: &Action) -> Opt
 }
 
 fn missing_key<'a>(ground: &Ground<'a>, limit: &'a Limit, action: &Action) -> Option<Finding> {
-    if limit.missing_key != MissingKey::Skip || !ground.can_be_missing(limit) {
+    if limit.missing_key != MissingKey::Skip || !ground.can_be_missing(limit, &action.matching) {
         return None;
     }
     let text = format!(
@@ -153,7 +155,7 @@ fn missing_key<'a>(ground: &Ground<'a>, limit: &'a Limit, action: &Action) -> Op
 
 fn requests_in_flight(ground: &Ground<'_>, limit: &Limit) -> Option<Finding> {
     limit.count_when.as_ref()?;
-    if coverage::in_flight(ground, limit).is_some() {
+    if coverage::in_flight(ground, limit, 1).is_some() {
         return None;
     }
     let key = &limit.key.name;
@@ -176,18 +178,14 @@ fn no_bound(ground: &Ground<'_>, action: &Action) -> Option<Finding> {
     let is_bound = |requirement: &Requirement| figure(requirement, &action.name, &["bound"]);
     let first = on_money.iter().find(|requirement| is_bound(requirement)).or(on_money.first());
     let horizon_us = first.map_or(DAY_US, |requirement| requirement.horizon_us);
-    if chain(ground, action, horizon_us).is_some() {
+    if coverage::requests(ground, action, horizon_us).is_some() {
         return None;
     }
-    let mut cures = Vec::new();
     let mut left_out = Vec::new();
     for limit in
         ground.policy.limits.iter().filter(|l| ground.paid(l).any(|a| a.name == action.name))
     {
-        let Err(reasons) = coverage::bound(ground, limit, action, horizon_us) else { continue };
-        if let [only] = reasons.as_slice() {
-            cures.extend(only.cure.map(|cure| format!("{cure} `{}`", limit.name)));
-        }
+        let Err(reasons) = coverage::limit(ground, limit, action, horizon_us) else { continue };
         let why: Vec<&str> = reasons.iter().map(|reason| reason.why.as_str()).collect();
         left_out.push(format!("`{}` {}", limit.name, why.join(" and ")));
     }
@@ -197,7 +195,8 @@ fn no_bound(ground: &Ground<'_>, action: &Action) -> Option<Finding> {
         left_out.join("; ")
     };
     let text = format!("nothing bounds the paid action `{}`: {limits}", action.name);
-    let help = cures.first().cloned().unwrap_or_else(|| cap(ground, action, first.copied()));
+    let most = first.and_then(|requirement| requirement.max);
+    let help = coverage::cheapest(ground, action, horizon_us, None, most).text;
     let finding = Finding {
         code: Code::NoBound,
         severity: Code::NoBound.severity(),
@@ -211,26 +210,4 @@ fn no_bound(ground: &Ground<'_>, action: &Action) -> Option<Finding> {
     Some(finding.endangering(first.map(|requirement| {
         (*requirement, if is_bound(requirement) { Danger::Certain } else { Danger::Possible })
     })))
-}
-
-/// The cheapest cap: one counter for all, as high as the requirement bears.
-fn cap(ground: &Ground<'_>, action: &Action, requirement: Option<&Requirement>) -> String {
-    let routes: Vec<String> = ground.site.map_or_else(Vec::new, |site| {
-        let names = action.matching.route.iter().filter_map(|route| site.routes.get(*route));
-        names.map(|route| format!("\"{}\"", route.name)).collect()
-    });
-    let matching = if routes.is_empty() {
-        String::new()
-    } else {
-        format!(" and `match = {{ route = [{}] }}`", routes.join(", "))
-    };
-    let number = requirement.and_then(|requirement| {
-        let most = requirement.max?.checked_div(dearest(action)?)?.floor();
-        let window = span::format(requirement.horizon_us).replace(' ', "");
-        Some(format!("; at most `limit = {most}` in `window = \"{window}\"` meets the requirement"))
-    });
-    format!(
-        "add a `sliding-log` with `key = \"global\"`{matching} that refuses when its store can't be asked{}, or say in `[keys_available]` how many keys an attacker can have",
-        number.unwrap_or_default()
-    )
 }

@@ -6,9 +6,9 @@ use crate::limiter::nginx::{Delay, Nginx};
 use crate::policy::Limit;
 use crate::units::span::{self, SECOND_US};
 
-use super::ground::Ground;
 use super::pace::{rate, two_decimals};
 use super::{Code, Finding};
+use crate::policy::coverage::Ground;
 
 /// The longest wait that passes for a slow page.
 const LONGEST_WAIT_US: i64 = 10 * SECOND_US;

@@ -4,8 +4,8 @@ use crate::limiter::Limiter;
 use crate::policy::{Limit, Place};
 use crate::site::matching::{Match, TextField, TextPattern};
 
-use super::ground::Ground;
 use super::{Code, Finding, Within};
+use crate::policy::coverage::Ground;
 
 pub(super) fn lint(ground: &Ground<'_>, found: &mut Vec<Finding>) {
     for limit in &ground.policy.limits {

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use rust_decimal::Decimal;
 
 use crate::document::Place;
 use crate::limiter::nginx::Reclaim;
@@ -13,28 +14,31 @@ use crate::policy::{
     Policy, Queue, RetryAfter, Store, Strategy as Full, Weight,
 };
 use crate::site::Site;
-use crate::site::facts::{AttackerRule, Balance, CustomerRule, Duplicate, Tier};
+use crate::site::facts::{
+    Action, AttackerRule, Balance, CustomerRule, Dedupe, Duplicate, ProviderQuota, QuotaPeriod,
+    Requirement, Tier,
+};
 use crate::site::key::KeySpec;
 use crate::site::matching::{Match, StatusRange};
 use crate::traffic::{Events, NONE, Observed, Traffic};
 use crate::units::address::Address;
 
 /// Routes that generated requests are of, and one place more for those outside them.
-const ROUTES: u32 = 2;
+pub(super) const ROUTES: u32 = 2;
 /// Clients that generated requests come from.
-const CLIENTS: u32 = 5;
+pub(super) const CLIENTS: u32 = 5;
 /// Instances that a log may have seen.
-const INSTANCES: u32 = 3;
+pub(super) const INSTANCES: u32 = 3;
 
 /// A case for both engines.
 #[derive(Debug)]
-pub(super) struct Case {
-    pub(super) site: Site,
-    pub(super) policy: Policy,
-    pub(super) traffic: Traffic,
+pub(crate) struct Case {
+    pub(crate) site: Site,
+    pub(crate) policy: Policy,
+    pub(crate) traffic: Traffic,
     /// Step of the log's stamps, microseconds.
-    pub(super) step_us: i64,
-    pub(super) drop_already_refused: bool,
+    pub(crate) step_us: i64,
+    pub(crate) drop_already_refused: bool,
 }
 
 /// Everything around a limiter that a policy may say.
@@ -283,15 +287,53 @@ fn any_tier(name: &'static str) -> impl Strategy<Value = Tier> {
     })
 }
 
+fn of_status(first: u16) -> Match {
+    Match { status: vec![StatusRange { first, last: first }], ..Match::default() }
+}
+
+/// A requirement for some times of day.
+fn at_hours(between_min: Option<(u32, u32)>) -> Requirement {
+    Requirement {
+        name: "some hours".to_owned(),
+        metric: "limit-0.identities_refused".to_owned(),
+        max: Some(0.into()),
+        min: None,
+        between_min,
+        horizon_us: 0,
+        outage: None,
+        line: 1,
+    }
+}
+
+fn paid_action(within_us: i64) -> Action {
+    let once = within_us % 2 == 0;
+    Action {
+        name: "paid".to_owned(),
+        matching: of_status(200),
+        unit_cost: Some(Decimal::TWO),
+        prices: Vec::new(),
+        priced_key: None,
+        currency: "USD".to_owned(),
+        units_max: 3,
+        dedupe: once.then(|| Dedupe { key: "ip".to_owned(), within_us: Some(within_us) }),
+        provider_quota: Some(ProviderQuota {
+            amount: Decimal::TEN,
+            per: QuotaPeriod::Day,
+            late_us: within_us,
+        }),
+        response_us: None,
+    }
+}
+
 fn any_site() -> impl Strategy<Value = Site> {
     let tiers = (any_tier("near"), any_tier("far"));
     let attacker = prop::option::of(0_i64..300);
-    (tiers, attacker, any::<bool>(), prop::option::of(0_i64..200)).prop_map(
-        |((near, far), attacked_from, customers, within)| {
-            let of_status = |first| Match {
-                status: vec![StatusRange { first, last: first }],
-                ..Match::default()
-            };
+    // times of day that begin or end at midnight, where generated requests do, or near it; and all day
+    let minute = || select(vec![0_u32, 0, 1, 2, 3, 1_438, 1_439]);
+    let some = (minute(), minute()).prop_filter("no time at all", |(from, to)| from != to);
+    let times = prop::collection::vec(prop::option::weighted(0.8, some), 0..3);
+    (tiers, attacker, any::<bool>(), prop::option::of(0_i64..200), times).prop_map(
+        |((near, far), attacked_from, customers, within, times)| {
             let attackers = attacked_from.map(|from| AttackerRule {
                 name: "attack".to_owned(),
                 matching: Some(Match { route: vec![0], ..Match::default() }),
@@ -305,30 +347,44 @@ fn any_site() -> impl Strategy<Value = Site> {
                 at_least: 1,
                 list: None,
             });
+            let requirements = times.into_iter().map(at_hours);
             let duplicates = within.map(|within_us| Duplicate {
                 name: "again".to_owned(),
                 matching: of_status(200),
                 key: "ip".to_owned(),
                 within_us,
             });
+            // what is paid for is seen by both engines alike
+            let paid = within.map(paid_action);
             Site {
+                actions: paid.into_iter().collect(),
                 tiers: vec![near, far],
                 attackers: attackers.into_iter().collect(),
                 customers: customers.into_iter().collect(),
                 duplicates: duplicates.into_iter().collect(),
+                requirements: requirements.collect(),
                 ..Site::default()
             }
         },
     )
 }
 
-pub(super) fn any_case() -> impl Strategy<Value = Case> {
+pub(crate) fn any_case() -> impl Strategy<Value = Case> {
     let limits = prop::collection::vec((any_subject(), any_wrapping()), 1..4);
     let requests = prop::collection::vec(any_request(), 1..50);
     let step_us = select(vec![1_i64, 1, 1, 20, 1_000_000]);
-    (limits, requests, any_site(), step_us, prop::bool::weighted(0.1)).prop_map(
-        |(limits, requests, site, step_us, drop_already_refused)| {
+    let flags = (prop::bool::weighted(0.1), prop::bool::weighted(0.3));
+    (limits, requests, any_site(), step_us, flags).prop_map(
+        |(limits, requests, site, step_us, (drop_already_refused, over_midnight))| {
             let mut traffic = traffic(&requests, &limits);
+            let times_us = &mut traffic.events.times_us;
+            if over_midnight {
+                // they begin at midnight; now the one in the middle comes then
+                let before_us = times_us[times_us.len() / 2] - START_US;
+                for time in times_us.iter_mut() {
+                    *time -= before_us;
+                }
+            }
             for time in &mut traffic.events.times_us {
                 *time = time.div_euclid(step_us) * step_us;
             }

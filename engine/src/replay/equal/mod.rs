@@ -1,6 +1,7 @@
 //! The fast engine decides as the reference does, on generated traffic, policies and deployments.
 
-mod cases;
+mod bounded;
+pub(crate) mod cases;
 mod needed;
 
 use proptest::prelude::*;
@@ -87,6 +88,7 @@ fn scene<'a>(
         steps_us,
         drop_already_refused: case.drop_already_refused,
         closed_loop: false,
+        horizon_us: crate::units::span::DAY_US,
         engine,
     }
 }

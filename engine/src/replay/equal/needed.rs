@@ -103,6 +103,7 @@ fn clients_that_react_need_the_reference() {
             steps_us: &[],
             drop_already_refused: false,
             closed_loop,
+            horizon_us: crate::units::span::DAY_US,
             engine,
         };
         plan::engine(&scene, &of("rate = \"1r/s\"\nburst = 5\n"))

@@ -45,6 +45,11 @@ impl Delayed {
         self.list.is_empty()
     }
 
+    /// How many of them fit.
+    pub(super) fn count(&self, fits: impl Fn(usize) -> bool) -> u64 {
+        u64::try_from(self.iter().filter(|(event, _)| fits(*event)).count()).unwrap_or(u64::MAX)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.list.len()
     }

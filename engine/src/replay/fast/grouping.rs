@@ -20,7 +20,7 @@ const MOST_BUCKETS: usize = 512;
 
 /// Requests grouped by key: 12 bytes each.
 #[derive(Debug)]
-pub(super) struct Grouping {
+pub(crate) struct Grouping {
     /// Where each key's requests begin, by the key's number; the last group is of requests without it.
     begins: Vec<u32>,
     events: Vec<u32>,
@@ -33,7 +33,7 @@ impl Grouping {
     ///
     /// Writing each request to its key's place at once would miss all caches. So they are written to buckets
     /// of some keys first, each thread taking a part of the time, and bucket by bucket put in order then.
-    pub(super) fn new(
+    pub(crate) fn new(
         set: &Bitmap,
         keys: &Keys<'_>,
         arrangement: &Arrangement<'_>,
@@ -101,17 +101,17 @@ impl Grouping {
     }
 
     /// How many requests.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.events.len()
     }
 
     /// How many groups, empty ones too.
-    pub(super) fn groups(&self) -> usize {
+    pub(crate) fn groups(&self) -> usize {
         self.begins.len().saturating_sub(1)
     }
 
     /// Ranges of keys with about as many requests each, some for each core.
-    pub(super) fn parts(&self, with_keyless: bool) -> Vec<Range<usize>> {
+    pub(crate) fn parts(&self, with_keyless: bool) -> Vec<Range<usize>> {
         let parts = rayon::current_num_threads() * PARTS_PER_CORE;
         let groups = self.keyless() + usize::from(with_keyless);
         let mut ranges = Vec::new();
@@ -130,7 +130,7 @@ impl Grouping {
     }
 
     /// When a group's requests arrive, microseconds.
-    pub(super) fn times_us(&self, group: usize) -> &[i64] {
+    pub(crate) fn times_us(&self, group: usize) -> &[i64] {
         let range = place(&self.begins, group)..place(&self.begins, group + 1);
         self.times_us.get(range).unwrap_or_default()
     }
@@ -146,7 +146,7 @@ impl Grouping {
     }
 
     /// A group's requests: (event, arrival in microseconds).
-    pub(super) fn of(&self, group: usize) -> impl ExactSizeIterator<Item = (u32, i64)> + '_ {
+    pub(crate) fn of(&self, group: usize) -> impl ExactSizeIterator<Item = (u32, i64)> + '_ {
         let range = place(&self.begins, group)..place(&self.begins, group + 1);
         let events = self.events.get(range.clone()).unwrap_or_default();
         let times = self.times_us.get(range).unwrap_or_default();

@@ -4,7 +4,8 @@
 mod decided;
 mod delayed;
 mod figures;
-mod grouping;
+pub(crate) mod grouping;
+mod hours;
 mod instances;
 mod keyed;
 mod seconds;
@@ -37,8 +38,9 @@ use self::slot::Rule;
 use self::together::{Frees, Member};
 
 pub(super) use self::decided::Decided;
+pub(super) use self::hours::hours;
 pub(super) use self::shared::Shared;
-pub(super) use self::tally::{Seen, tally};
+pub(super) use self::tally::{Seen, spends, tally};
 
 /// A policy in one arrangement of a traffic.
 #[derive(Debug, Clone, Copy)]

@@ -8,6 +8,7 @@ use crate::replay::alarm::AlarmBell;
 use crate::replay::arrangement::Arrangement;
 use crate::replay::duplicates::DuplicateWatch;
 use crate::replay::prepare::PreparedLimit;
+use crate::replay::spend::{SpendTally, Spending};
 use crate::replay::tally::{
     AlarmTally, CohortTally, Detail, LimitTally, RuleTally, Tally, seconds,
 };
@@ -27,7 +28,7 @@ const REMEMBERED: usize = 2;
 #[derive(Debug)]
 pub(in crate::replay) struct Seen<'a> {
     traffic: &'a Traffic,
-    cohorts: &'a Cohorts<'a>,
+    pub(super) cohorts: &'a Cohorts<'a>,
     identities: Mutex<Vec<(Bitmap, [u64; 3])>>,
 }
 
@@ -39,6 +40,13 @@ impl<'a> Seen<'a> {
     /// Has at hand what will be asked of a set.
     pub(super) fn prime(&self, set: &Bitmap) {
         self.identities_in(set);
+    }
+
+    /// When the first and the last of a set arrive, microseconds; `None` of none.
+    pub(super) fn period_us(&self, set: &Bitmap) -> Option<(i64, i64)> {
+        let mut stamps = set.iter().filter_map(|event| self.traffic.events.times_us.get(event));
+        let first = *stamps.next()?;
+        Some((first, stamps.last().map_or(first, |last| *last)))
     }
 
     /// Distinct identities behind a set that is likely to be asked for again.
@@ -67,7 +75,7 @@ impl<'a> Seen<'a> {
             *tally = CohortTally {
                 requests: requests.count_both(of_cohort),
                 refused: refused.count_both(of_cohort),
-                delayed: count(delayed, |event| of_cohort.contains(event)),
+                delayed: delayed.count(|event| of_cohort.contains(event)),
                 identities: counts.0,
                 identities_refused: counts.1,
             };
@@ -128,6 +136,25 @@ pub(in crate::replay) fn tally(
     tally
 }
 
+/// What was decided costs.
+pub(in crate::replay) fn spends(
+    decided: &Decided,
+    round: Round<'_, '_>,
+    mut spending: Spending<'_>,
+    cohorts: &Cohorts<'_>,
+) -> Vec<SpendTally> {
+    for watch in &mut spending.watches {
+        let mut mine = watch.matching().clone();
+        mine.and(&decided.replayed);
+        mine.and_not(&decided.refused);
+        mine.for_each(|event| {
+            let t_us = round.arrangement.time_us(event) + decided.delayed.of(event);
+            watch.admitted(event, t_us);
+        });
+    }
+    spending.finish(cohorts)
+}
+
 fn limit(
     ready: &PreparedLimit<'_>,
     decided: &LimitDecided,
@@ -170,23 +197,15 @@ fn fullest_second(
     counts.most()
 }
 
-/// How many of some delayed requests fit.
-fn count(delayed: &Delayed, fits: impl Fn(usize) -> bool) -> u64 {
-    u64::try_from(delayed.iter().filter(|(event, _)| fits(*event)).count()).unwrap_or(u64::MAX)
-}
-
 fn rules(replayed: &Bitmap, refused: &Bitmap, seen: &Seen<'_>) -> Vec<RuleTally> {
-    let times = &seen.traffic.events.times_us;
     let rule = |(name, map): &(String, Bitmap)| {
         let mut mine = map.clone();
         mine.and(replayed);
-        let stamps = || mine.iter().filter_map(|event| times.get(event));
-        let first = stamps().next();
         RuleTally {
             name: name.clone(),
             requests: mine.count(),
             refused: mine.count_both(refused),
-            seconds: first.zip(stamps().last()).map_or(0, |(a, b)| seconds((*a, *b))),
+            seconds: seen.period_us(&mine).map_or(0, seconds),
         }
     };
     seen.cohorts.rules.iter().map(rule).collect()
@@ -216,7 +235,7 @@ fn alarm(
 }
 
 /// Duplicates, in the order in which requests ended.
-fn watched(
+pub(super) fn watched(
     mut watch: DuplicateWatch<'_>,
     replayed: &Bitmap,
     refused: &Bitmap,

@@ -3,7 +3,7 @@
 use rust_decimal::Decimal;
 
 use super::{Reading, name_or_empty, unique};
-use crate::document::{Code, Item, Table};
+use crate::document::{Code, Table};
 use crate::site::facts::{
     Action, AfterOutage, Attack, Dedupe, Infrastructure, Load, Outage, OutageKind, ProviderQuota,
     QuotaPeriod,
@@ -40,7 +40,7 @@ impl Reading<'_> {
             unit_cost: table.money("unit_cost"),
             prices: table.get("prices").map(|item| self.prices(&item)).unwrap_or_default(),
             priced_key,
-            currency: table.get("currency").map(|item| currency(&item)).unwrap_or_default(),
+            currency: table.get("currency").map(|item| item.currency()).unwrap_or_default(),
             units_max: table.whole("units_max").unwrap_or(1),
             dedupe: table.table("dedupe").map(|table| self.dedupe(&table)),
             provider_quota: table.table("provider_quota").map(|table| quota(&table)),
@@ -139,16 +139,6 @@ impl Reading<'_> {
             node: table.text("node").map(str::to_owned),
         })
     }
-}
-
-fn currency(item: &Item<'_>) -> String {
-    let text = item.text().unwrap_or_default();
-    let code = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase());
-    if !code && !text.is_empty() {
-        let problem = item.wrong(Code::Malformed, format!("`{text}` is no currency"));
-        item.report(problem.allowed("three capital letters of ISO 4217, as in INR"));
-    }
-    text.to_owned()
 }
 
 fn quota(table: &Table<'_>) -> ProviderQuota {

@@ -4,7 +4,7 @@ use super::{Reading, name_or_empty, unique};
 use crate::document::{Code, Item, Table, nearest};
 use crate::limiter::Limiter;
 use crate::site::facts::{Protect, Requirement};
-use crate::site::metrics::{ALONE, COHORTS, MONEY, NAMED, Owner};
+use crate::site::metrics::{self, COHORTS, FORMS, Form, MONEY, Narrows, Owner};
 use crate::units::slug::slug;
 
 /// Where nothing is said: half as much again as the busiest customer.
@@ -22,9 +22,8 @@ impl Reading<'_> {
         if let Some(item) = table.peek("metric").filter(|_| !metric.is_empty()) {
             self.check_metric(&item, metric);
         }
-        let money = NAMED.iter().any(|(_, field, unit, _)| {
-            *unit == MONEY && metric.strip_suffix(field).is_some_and(|owner| owner.ends_with('.'))
-        });
+        let form = metrics::find(metric).map(|(form, _)| form);
+        let money = form.is_some_and(|form| form.unit == MONEY);
         let figure = |key: &str| {
             let item = table.get(key)?;
             if money { item.money() } else { item.number(9) }
@@ -40,6 +39,9 @@ impl Reading<'_> {
         }
         if table.has("outage") {
             self.check_outage(table);
+        }
+        if let Some(form) = form {
+            check_narrows(table, metric, form.narrows);
         }
         Requirement {
             name: name_or_empty(table),
@@ -62,14 +64,12 @@ impl Reading<'_> {
 
     fn check_metric(&self, item: &Item<'_>, metric: &str) {
         let (prefix, suffix) = metric.rsplit_once('.').unwrap_or(("", metric));
-        let unnamed: Vec<&str> = ALONE.iter().map(|(name, ..)| *name).collect();
-        if unnamed.contains(&metric) {
-            return;
-        }
-        let owners = NAMED.iter().filter(|(_, known, ..)| *known == suffix);
-        let owners: Vec<Owner> = owners.map(|(owner, ..)| *owner).collect();
-        if prefix.is_empty() || owners.is_empty() {
-            let mut suffixes: Vec<&str> = NAMED.iter().map(|(_, known, ..)| *known).collect();
+        let alone = |form: &&Form| form.owner == Owner::Alone;
+        let Some((form, owner)) = metrics::find(metric)
+            .filter(|(form, owner)| form.owner == Owner::Alone || !owner.is_empty())
+        else {
+            let named = FORMS.iter().filter(|form| !alone(form)).map(|form| form.field.name());
+            let mut suffixes: Vec<&str> = named.collect();
             suffixes.sort_unstable();
             suffixes.dedup();
             let problem = item.wrong(Code::UnknownWord, format!("`{metric}` is no metric"));
@@ -78,28 +78,27 @@ impl Reading<'_> {
                 Some(near) => format!("did you mean `{prefix}.{near}`?"),
                 None => "`shadowcap metrics` lists them with their units".to_owned(),
             };
-            let named = suffixes.join(", NAME.");
-            let allowed = format!("NAME.{named}, {}", unnamed.join(", "));
+            let unnamed = FORMS.iter().filter(alone).map(|form| form.field.name());
+            let unnamed = unnamed.collect::<Vec<_>>().join(", ");
+            let allowed = format!("NAME.{}, {unnamed}", suffixes.join(", NAME."));
             item.report(problem.allowed(allowed).help(help));
             return;
-        }
+        };
         let slugs = |tables: Vec<Table<'_>>| -> Vec<String> {
             tables.iter().map(|table| slug(&name_or_empty(table))).collect()
         };
-        // limits stand in policies
-        if owners.contains(&Owner::Limit) {
-            return;
-        }
-        let (what, known) = match owners.first() {
-            Some(Owner::Rule) => {
+        let (what, known) = match form.owner {
+            // limits stand in policies
+            Owner::Limit | Owner::Alone => return,
+            Owner::Rule => {
                 let cohort = self.root.table("cohort");
                 ("attacker rule", cohort.map(|c| slugs(c.tables("attacker"))).unwrap_or_default())
             }
-            Some(Owner::Action) => ("action", slugs(self.root.tables("action"))),
-            Some(Owner::Duplicate) => ("duplicate", slugs(self.root.tables("duplicate"))),
-            _ => ("cohort", COHORTS.map(str::to_owned).to_vec()),
+            Owner::Action => ("action", slugs(self.root.tables("action"))),
+            Owner::Duplicate => ("duplicate", slugs(self.root.tables("duplicate"))),
+            Owner::Cohort => ("cohort", COHORTS.map(str::to_owned).to_vec()),
         };
-        unknown(item, what, prefix, &known.iter().map(String::as_str).collect::<Vec<_>>());
+        unknown(item, what, owner, &known.iter().map(String::as_str).collect::<Vec<_>>());
     }
 
     pub(super) fn protects(&self) -> Vec<Protect> {
@@ -132,6 +131,22 @@ impl Reading<'_> {
             algorithm: table.word("algorithm", &algorithms).map(str::to_owned),
             windows_us,
             headroom_milli,
+            refused_customer_cost: table.money("refused_customer_cost"),
+        }
+    }
+}
+
+/// Reports what would narrow a metric that it can't narrow: silently, it would change nothing.
+fn check_narrows(table: &Table<'_>, metric: &str, narrows: Narrows) {
+    let Narrows { between, horizon, outage } = narrows;
+    let narrowing = [
+        ("between", between, "it is for what counts requests one by one"),
+        ("horizon", horizon, "it is for `ACTION.bound`, `bound_aligned` and `replayed_worst`"),
+        ("outage", outage, "it is for what a replay counts, and for bounds, which hold in all"),
+    ];
+    for (key, allowed, help) in narrowing {
+        if table.has(key) && !allowed {
+            table.contradicts(key, &format!("`{key}` changes nothing about `{metric}`"), help);
         }
     }
 }

@@ -317,7 +317,11 @@ static REQUIRE: Shape = Shape {
         Field::required("metric", Kind::Text, "What is measured; see `shadowcap metrics`."),
         Field::optional("max", Kind::Number(9), "At most."),
         Field::optional("min", Kind::Number(9), "At least."),
-        Field::optional("between", Kind::TimesOfDay, "Times of day in the site's zone."),
+        Field::optional(
+            "between",
+            Kind::TimesOfDay,
+            "Times of day in the site's zone; over midnight, if it ends earlier.",
+        ),
         Field::default("horizon", Kind::Span, "24h", "For bounds: in any so long."),
         Field::optional("outage", Kind::Text, "The what-if it is evaluated in."),
     ],
@@ -337,5 +341,10 @@ static PROTECT: Shape = Shape {
         ),
         Field::required("windows", Kind::Spans, "Windows to look at."),
         Field::default("headroom", Kind::Number(3), "1.5", "Times the busiest customer."),
+        Field::optional(
+            "refused_customer_cost",
+            Kind::Money,
+            "What refusing one customer costs, in the currency of the actions: weighs a choice.",
+        ),
     ],
 };

@@ -247,7 +247,7 @@ fn may_share_keys(one: &Match, other: &Match) -> bool {
 }
 
 /// Whether every status of `inner` is one of `outer`; no list is every status.
-pub(super) fn covers_statuses(outer: &[StatusRange], inner: &[StatusRange]) -> bool {
+pub fn covers_statuses(outer: &[StatusRange], inner: &[StatusRange]) -> bool {
     !inner.is_empty()
         && inner.iter().all(|range| {
             (range.first..=range.last).all(|status| outer.iter().any(|o| o.contains(status)))

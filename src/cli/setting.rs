@@ -93,15 +93,15 @@ impl Setting {
         Ok(Self { site, policies, load, labels, site_file })
     }
 
-    /// Has logs read for sizing limits: with all that a replay of any limit of the site's `[[protect]]`s
+    /// Has logs read for sizing limits, too: with all that a replay of any limit of the site's `[[protect]]`s
     /// needs, and who is whose.
     pub(crate) fn read_for_sizing(&mut self) {
         let site = &self.site;
-        let protects = site.protects.iter().map(|protect| &protect.matching);
-        let actions = site.actions.iter().map(|action| &action.matching);
+        let limits = self.policies.iter().flat_map(|policy| &policy.limits);
+        let limits = limits.map(|limit| &limit.matching);
         let projection = &mut self.load.projection;
         projection.replay = true;
-        projection.conditions = conditions(site.matches().chain(protects).chain(actions));
+        projection.conditions = conditions(site.matches().chain(limits));
         projection.instances =
             site.tiers.iter().any(|tier| tier.balance == Some(Balance::Observed));
     }

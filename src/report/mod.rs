@@ -32,5 +32,6 @@ pub(crate) mod terminal_costs;
 mod terminal_curves;
 mod terminal_notes;
 mod terminal_policies;
+mod terminal_recommendations;
 mod terminal_requirements;
 mod warning;

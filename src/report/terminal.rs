@@ -8,7 +8,10 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent};
 use shadowcap_engine::units::span;
 
 use super::warning::{REFUSED_BEFORE, TOO_MANY};
-use super::{terminal_costs, terminal_curves, terminal_policies, terminal_requirements};
+use super::{
+    terminal_costs, terminal_curves, terminal_policies, terminal_recommendations,
+    terminal_requirements,
+};
 
 use super::model::{Companions, Input, Key, Measure, Report, Seconds, Source, Warning};
 use super::number::{factor, grouped, percent, plural, range};
@@ -79,6 +82,7 @@ pub(crate) fn write(report: &Report, look: Look) -> String {
     terminal_policies::write(&mut out, report, look);
     terminal_costs::write(&mut out, report, look);
     terminal_curves::write(&mut out, report, look);
+    terminal_recommendations::write(&mut out, report, look);
     terminal_requirements::write(&mut out, report, look);
     out
 }

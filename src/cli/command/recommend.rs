@@ -1,14 +1,12 @@
 //! `recommend`: which limits to set, as a policy file with the evidence of every number.
 
-use shadowcap_engine::recommend::answer::Recommended;
-use shadowcap_engine::recommend::{file_text, holdout, protects, recommend};
+use shadowcap_engine::recommend::file_text;
 
 use crate::cli::args::policy::{CostingArgs, EngineArg, RecommendArgs, ReplayingArgs, WhatIfArgs};
 use crate::cli::arguments;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::job::{self, OutputJob};
-use crate::cli::progress::Progress;
-use crate::cli::setting::{Read, Setting, read_book};
+use crate::cli::setting::{Setting, read_book};
 use crate::report::recommendations::ToSet;
 
 use super::story::{Story, WhatIf};
@@ -41,7 +39,7 @@ pub(crate) fn run(args: &RecommendArgs) -> Result<Exit, Failure> {
         arguments: &arguments::of_recommend(args),
     };
     let (built, text) = setting.with_logs(&args.input, &output, &[], |read, progress| {
-        let recommended = recommended(args, &story, read, progress)?;
+        let recommended = story.recommended(read, progress, args.holdout)?;
         let names = output.names(&read.traffic);
         let to_set = ToSet { recommended: &recommended, site: &setting.site };
         let built = story.tell_with(read, &names, progress, Some(&to_set))?;
@@ -49,26 +47,4 @@ pub(crate) fn run(args: &RecommendArgs) -> Result<Exit, Failure> {
         Ok((built, file_text::write(&recommended, &setting.site, &show)))
     })?;
     output.deliver_built(&built, |_, _| text)
-}
-
-fn recommended(
-    args: &RecommendArgs,
-    story: &Story<'_>,
-    read: &Read,
-    progress: &Progress,
-) -> Result<Recommended, Failure> {
-    let setting = story.setting;
-    progress.say("sizing limits");
-    let scene = setting.scene(read, story.drops_already_refused());
-    let targets = protects::protects(&setting.site, &read.traffic, &setting.load.projection.keys);
-    let stopped = || progress.interrupted();
-    let recommended = match args.holdout {
-        None => recommend(&scene, &targets, &stopped),
-        Some(us) => {
-            let cut_us = holdout::cut_us(&read.traffic, us)
-                .map_err(|why| Failure::Usage(format!("--holdout: {why}")))?;
-            holdout::recommend_and_hold_out(&scene, &targets, cut_us, &stopped)
-        }
-    };
-    recommended.ok_or_else(Failure::interrupted)
 }

@@ -7,8 +7,10 @@ use shadowcap_engine::measure::peaks::Resolution;
 use shadowcap_engine::measure::population::{self, Plan};
 use shadowcap_engine::measure::{proxies, suspects};
 use shadowcap_engine::metric::{Evidence, Log, evaluate, outages_required};
+use shadowcap_engine::recommend::answer::Recommended;
 use shadowcap_engine::recommend::protects::protects;
 use shadowcap_engine::recommend::sizing::curves;
+use shadowcap_engine::recommend::{holdout, recommend};
 use shadowcap_engine::replay::plan::{self, EngineChoice};
 use shadowcap_engine::replay::run::{Replayed, Scene, replay_all, replay_outage};
 use shadowcap_engine::replay::spend::{self, SpendTally};
@@ -282,6 +284,32 @@ impl Story<'_> {
         let knows_customers = !site.customers.is_empty();
         let material = |(target, curves)| CurveMaterial { target, curves, knows_customers };
         Ok(targets.into_iter().zip(curves).map(material).collect())
+    }
+
+    /// Which limits to set; chosen without the last `holdout_us` of the log, and held against them.
+    ///
+    /// # Errors
+    /// When the log is too short for that, or the user interrupts.
+    pub(super) fn recommended(
+        &self,
+        read: &Read,
+        progress: &Progress,
+        holdout_us: Option<i64>,
+    ) -> Result<Recommended, Failure> {
+        progress.say("choosing limits");
+        let setting = self.setting;
+        let scene = setting.scene(read, self.drops_already_refused());
+        let targets = protects(&setting.site, &read.traffic, &setting.load.projection.keys);
+        let stopped = || progress.interrupted();
+        let recommended = match holdout_us {
+            None => recommend(&scene, &targets, &stopped),
+            Some(us) => {
+                let cut_us = holdout::cut_us(&read.traffic, us)
+                    .map_err(|why| Failure::Usage(format!("--holdout: {why}")))?;
+                holdout::recommend_and_hold_out(&scene, &targets, cut_us, &stopped)
+            }
+        };
+        recommended.ok_or_else(Failure::interrupted)
     }
 
     /// What came of the site's requirements under each policy.

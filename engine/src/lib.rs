@@ -19,6 +19,7 @@ pub mod export;
 pub mod format;
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod generate;
 pub mod ingest;
 pub mod limiter;
 pub mod measure;

@@ -48,6 +48,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Check(check) => command::check::run(&check),
         Command::Cost(cost) => command::cost::run(&cost),
         Command::Export(export) => command::export::run(&export),
+        Command::Generate(generate) => command::generate::run(&generate),
         Command::Metrics(metrics) => command::metrics::run(&metrics),
         Command::Init(init) => command::init::run(&init),
     });

@@ -40,6 +40,11 @@ impl Progress {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// So many bytes more were written.
+    pub(crate) fn wrote(&self, bytes: usize) {
+        self.bar.inc(u64::try_from(bytes).unwrap_or(0));
+    }
+
     /// Says what goes on after reading.
     pub(crate) fn say(&self, what: &'static str) {
         self.bar.set_style(style("{spinner} {msg}"));

@@ -256,7 +256,8 @@ fn tell_apart(policies: &mut [Policy], rename: impl Fn(&Policy) -> String) {
     }
 }
 
-fn wrong(name: &str, bytes: &[u8], problems: Vec<Problem>) -> Failure {
+/// The failure of a file with problems.
+pub(crate) fn wrong(name: &str, bytes: &[u8], problems: Vec<Problem>) -> Failure {
     let text = String::from_utf8_lossy(bytes).into_owned();
     Failure::Wrong(Box::new(WrongFile { name: name.to_owned(), text, problems }))
 }

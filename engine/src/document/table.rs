@@ -324,6 +324,11 @@ impl<'d> Table<'d> {
         self.get(key).map(|item| item.entries()).unwrap_or_default()
     }
 
+    /// The default of a key, as its field has it.
+    pub fn default_text(&self, key: &str) -> Option<&'static str> {
+        self.default(key)
+    }
+
     fn default(&self, key: &str) -> Option<&'static str> {
         match self.shape.field(key)?.need {
             Need::Default(default) => Some(default),

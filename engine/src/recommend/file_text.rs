@@ -48,6 +48,9 @@ fn opening(recommended: &Recommended) -> String {
             span::format_period(last - first)
         )
     });
+    if recommended.requests == 0 {
+        return comment("The log holds no request that counts: nothing can be recommended.");
+    }
     let mut out = comment(&format!(
         "Recommended by shadowcap from {} requests{period}. Every number was replayed on them before it was written.",
         recommended.requests

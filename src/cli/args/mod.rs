@@ -6,8 +6,8 @@ pub(crate) mod value;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use policy::{
-    CalibrateArgs, CheckArgs, CostArgs, CostingArgs, ExplainArgs, ExportArgs, InitArgs,
-    MetricsArgs, RecommendArgs, ReplayArgs, ReplayingArgs, SiteArgs, WhatIfArgs,
+    CalibrateArgs, CheckArgs, CostArgs, CostingArgs, ExplainArgs, ExportArgs, GenerateArgs,
+    InitArgs, MetricsArgs, RecommendArgs, ReplayArgs, ReplayingArgs, SiteArgs, WhatIfArgs,
 };
 use value::Share;
 
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Cost(CostArgs),
     /// Writes a policy as configuration of nginx or as a script for Redis.
     Export(ExportArgs),
+    /// Generates logs with known truth from a scenario file.
+    Generate(GenerateArgs),
     /// Lists what a requirement may be about.
     Metrics(MetricsArgs),
     /// Writes a commented site file from a log.

@@ -165,6 +165,41 @@ pub(crate) struct CostArgs {
     pub(crate) quiet: bool,
 }
 
+/// `generate`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  shadowcap generate sample-logs/scenarios/tiffin.toml --out traffic --scale 0.001
+  shadowcap generate sample-logs/scenarios/tiffin.toml --out dinner --from 2026-11-24T20:00:00+05:30 --to 2026-11-24T21:00:00+05:30")]
+pub(crate) struct GenerateArgs {
+    /// The scenario file
+    #[arg(value_name = "SCENARIO.toml")]
+    pub(crate) scenario: String,
+    /// The folder to write logs and truth.jsonl to
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: String,
+    /// So many times the customers and the attacks' keys; no key's own rate changes
+    #[arg(long, value_name = "X", default_value = "1", value_parser = value::scale)]
+    pub(crate) scale: u64,
+    /// What all randomness comes from [default: the scenario's]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Only what ends from this instant on, as in 2026-11-24T19:00:00+05:30
+    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    pub(crate) from: Option<i64>,
+    /// Only what ends before this instant
+    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    pub(crate) to: Option<i64>,
+    /// Threads [default: as many as there are processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Say nothing
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+}
+
 /// `metrics`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct MetricsArgs {

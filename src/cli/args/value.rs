@@ -32,6 +32,17 @@ pub(super) fn time(text: &str) -> Result<i64, String> {
     })
 }
 
+/// A factor from 0.000001 to 1000, in millionths.
+pub(super) fn scale(text: &str) -> Result<u64, String> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let millionths = format!("{whole}{decimals:0<6}").parse::<u64>().ok();
+    millionths
+        .filter(|_| digits(whole) && digits(decimals) && decimals.len() <= 6)
+        .filter(|scale| (1..=1_000_000_000).contains(scale))
+        .ok_or_else(|| "write a number from 0.000001 to 1000, as in 0.01".to_owned())
+}
+
 /// A span, in microseconds.
 pub(super) fn span(text: &str) -> Result<i64, String> {
     spans::parse(text).map_err(|error| error.to_string())

@@ -8,6 +8,7 @@ pub(crate) mod cost;
 mod decisions;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod generate;
 pub(crate) mod init;
 pub(crate) mod metrics;
 pub(crate) mod recommend;

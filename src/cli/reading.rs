@@ -203,7 +203,7 @@ fn choice(input: &InputArgs, site: &Site) -> Result<Choice, Failure> {
         fields.retain(|(known, _)| known != name);
         fields.push((name.to_owned(), column.to_owned()));
     }
-    let choice = Choice { family, format, log_format: None, fields };
+    let choice = Choice { family, format, log_format: None, fields, wanted: Vec::new() };
     match input.log_format.as_ref().or(site.input.log_format.as_ref()) {
         Some(text) => log_format(text, choice),
         None if matches!(format, Some(Format::NginxCustom | Format::ApacheCustom)) => {

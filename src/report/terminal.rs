@@ -108,6 +108,7 @@ fn opening(out: &mut String, report: &Report, look: Look) {
         show(out, warning, look);
     }
     let _ = writeln!(out, "{}", look.heading(&line));
+    terminal_requirements::write_missed(out, report, look);
     for warning in rest {
         show(out, warning, look);
     }

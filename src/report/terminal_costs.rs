@@ -14,6 +14,7 @@ use super::terminal_requirements;
 /// Writes what things cost, with no log before it.
 pub(crate) fn alone(report: &Report, look: Look) -> String {
     let mut out = String::new();
+    terminal_requirements::write_missed(&mut out, report, look);
     write(&mut out, report, look);
     terminal_requirements::write(&mut out, report, look);
     if out.is_empty() {

@@ -17,6 +17,31 @@ pub(super) fn write(out: &mut String, report: &Report, look: Look) {
     }
 }
 
+/// Writes what is missed, a line each: what a reader must not overlook stands before everything else.
+pub(super) fn write_missed(out: &mut String, report: &Report, look: Look) {
+    for requirements in report.requirements.chunk_by(|one, other| one.policy == other.policy) {
+        let missed = || requirements.iter().filter(|of| !of.pass);
+        for of in missed().filter(|of| of.value.is_some()) {
+            let at = fault(of);
+            let at = if at.is_empty() { at } else { format!(", by {at}") };
+            let is = value(of);
+            let line = format!(
+                "{} MISSES \u{201c}{}\u{201d}: {is}, {}{at}",
+                of.policy,
+                of.name,
+                required(of)
+            );
+            out.push_str(&wrapped(&line, look.width, 4));
+        }
+        let unknown: Vec<&str> =
+            missed().filter(|of| of.value.is_none()).map(|of| of.name.as_str()).collect();
+        if let Some(of) = requirements.first().filter(|_| !unknown.is_empty()) {
+            let line = format!("{}: can't be evaluated: {}", of.policy, unknown.join(", "));
+            out.push_str(&wrapped(&line, look.width, 4));
+        }
+    }
+}
+
 fn of_policy(out: &mut String, requirements: &[Requirement], look: Look) {
     let Some(first) = requirements.first() else { return };
     let mut table = look.left_table(&["requirement", "", "value", "required", "limit at fault"]);

@@ -11,6 +11,7 @@ mod fidelity;
 mod first_contact;
 mod folder;
 mod format_cases;
+mod generated;
 mod hostile;
 mod manifest;
 mod policies;

@@ -78,6 +78,8 @@ pub struct Choice {
     pub log_format: Option<Arc<LogFormat>>,
     /// Fields of JSON and CSV: (field as known here, name in the file).
     pub fields: Vec<(String, String)>,
+    /// Fields that are asked for, as known here: JSON objects may have them though the first ones don't.
+    pub wanted: Vec<String>,
 }
 
 /// A file's format and how that was known.
@@ -122,8 +124,7 @@ pub fn choose(head: &[u8], choice: &Choice) -> Result<Scanner, Foreign> {
         for text in std::iter::once(line).chain(inner.as_deref()) {
             if text.starts_with(b"{") {
                 // of all objects, so made once
-                let mapping =
-                    mapping.get_or_insert_with(|| json_mapping(head, &choice.fields).ok());
+                let mapping = mapping.get_or_insert_with(|| json_mapping(head, choice).ok());
                 let read =
                     |mapping: &&mut Mapping| mapping.scan(text, &mut Values::default()).is_ok();
                 if let Some(mapping) = mapping.as_mut().filter(read) {
@@ -167,7 +168,7 @@ fn given(head: &[u8], choice: &Choice) -> Result<Option<Scanner>, Foreign> {
     match choice.format {
         None | Some(Format::Parquet) => Ok(None),
         Some(format @ (Format::NginxJson | Format::Jsonl)) => {
-            json_mapping(head, &choice.fields).map(|mapping| Some(Scanner::Json(format, mapping)))
+            json_mapping(head, choice).map(|mapping| Some(Scanner::Json(format, mapping)))
         }
         Some(Format::Csv) => {
             let header = lines.find(|line| !line.is_empty()).unwrap_or_default();
@@ -187,8 +188,8 @@ fn plain(line: &[u8]) -> Option<Scanner> {
     scanners.into_iter().find(|scanner| scanner.scan(line, &mut Values::default()).is_ok())
 }
 
-/// A mapping of all names that the first objects have.
-fn json_mapping(head: &[u8], fields: &[(String, String)]) -> Result<Mapping, Foreign> {
+/// A mapping of all names that the first objects have, and of those that later ones may have.
+fn json_mapping(head: &[u8], choice: &Choice) -> Result<Mapping, Foreign> {
     let mut seen = BTreeSet::new();
     let mut all: Vec<String> = Vec::new();
     let lines = head.split(|byte| *byte == b'\n').map(without_marks);
@@ -201,8 +202,13 @@ fn json_mapping(head: &[u8], fields: &[(String, String)]) -> Result<Mapping, For
             }
         }
     }
-    let mapping = Mapping::new(&all, fields);
-    if mapping.suffices() { Ok(mapping) } else { Err(Foreign::Unmapped) }
+    if !Mapping::new(&all, &choice.fields).suffices() {
+        return Err(Foreign::Unmapped);
+    }
+    let wanted = choice.wanted.iter().map(String::as_str).chain(json::OFTEN_LATE);
+    let late = json::unseen(&all, wanted);
+    all.extend(late);
+    Ok(Mapping::new(&all, &choice.fields))
 }
 
 /// What the lines of one file looked like.

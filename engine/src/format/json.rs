@@ -76,6 +76,10 @@ const DURATIONS: [(&str, Role); 7] = [
     ("duration_us", Role::Duration(1)),
 ];
 
+/// Fields that writers leave out of an object where they are empty, so that the first ones of a log often lack
+/// them.
+pub const OFTEN_LATE: [&str; 3] = ["remote_user", "http_user_agent", "status"];
+
 /// The rank of a stamp that the user named.
 const GIVEN: u8 = 9;
 
@@ -178,6 +182,23 @@ impl Mapping {
         }
         self.layout.record(values)
     }
+}
+
+/// The names under which later objects may have these fields, where none of the `seen` is one of them.
+pub fn unseen<'w>(seen: &[String], wanted: impl Iterator<Item = &'w str>) -> Vec<String> {
+    let mut more: Vec<String> = Vec::new();
+    for name in wanted {
+        let field = field_of(name).name;
+        if seen.iter().any(|known| field_of(known).name == field) {
+            continue;
+        }
+        let synonyms = SYNONYMS.iter().filter(|(_, variable)| *variable == field);
+        let all = std::iter::once(name).chain(synonyms.map(|(synonym, _)| *synonym));
+        more.extend(all.map(str::to_owned));
+    }
+    more.sort_unstable();
+    more.dedup();
+    more
 }
 
 /// The names of an object's members.
@@ -390,6 +411,15 @@ mod tests {
         };
         assert_eq!(duration("1234567"), None);
         assert_eq!(duration("0.250"), Some(250_000));
+    }
+
+    #[test]
+    fn fields_that_the_first_objects_lack_are_looked_for_later() {
+        let seen = ["time", "ip", "agent"].map(str::to_owned);
+        let more =
+            unseen(&seen, ["honeypot", "time_iso8601", "user_agent", "remote_user"].into_iter());
+        assert_eq!(more, ["honeypot", "remote_user", "user"]);
+        assert_eq!(unseen(&more, ["honeypot"].into_iter()), Vec::<String>::new());
     }
 
     #[test]

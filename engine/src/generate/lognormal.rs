@@ -54,11 +54,11 @@ mod tests {
     #[test]
     fn half_is_below_the_median_and_the_spread_is_sigma() {
         let lengths = LogNormal::new(1_000_000, 500, 0);
-        let at = |share: f64| lengths.us((share * f64::from(u32::MAX)) as u32);
-        assert!(at(0.4999) <= 1_000_000 && at(0.5001) >= 1_000_000);
+        let at = |share_ppm: u64| lengths.us(u32::try_from((share_ppm << 32) / 1_000_000).unwrap());
+        assert!(at(499_000) <= 1_000_000 && at(501_000) >= 1_000_000);
         // e^0.5 and e^-0.5 at one sigma
-        assert!((1_640_000..1_660_000).contains(&at(0.8413)), "{}", at(0.8413));
-        assert!((600_000..613_000).contains(&at(0.1587)), "{}", at(0.1587));
+        assert!((1_640_000..1_660_000).contains(&at(841_345)), "{}", at(841_345));
+        assert!((600_000..613_000).contains(&at(158_655)), "{}", at(158_655));
         assert_eq!(LogNormal::new(1_000, 500, 2_000).us(0), 2_000);
         assert_eq!(LogNormal::new(7, 0, 0).us(u32::MAX), 7);
     }

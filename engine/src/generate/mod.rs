@@ -6,6 +6,7 @@ pub mod curve;
 pub mod event;
 pub mod line;
 pub mod lognormal;
+mod output;
 pub mod random;
 mod read;
 pub mod scenario;

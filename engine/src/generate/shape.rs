@@ -178,3 +178,30 @@ static OUTPUT: Shape = Shape {
         ),
     ],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{reference, schema};
+    use crate::site::read::tests::{assert_schema, root};
+
+    #[test]
+    fn the_schema_is_the_committed_one() {
+        assert_schema("scenario.schema.json", &schema(&SCENARIO, "shadowcap scenario file"));
+    }
+
+    /// `SHADOWCAP_BLESS=1` writes the reference anew.
+    #[test]
+    fn the_reference_of_all_keys_is_the_committed_one() {
+        let path = root().join("docs/generating.md");
+        let page = std::fs::read_to_string(&path).unwrap_or_default();
+        let made = reference(&SCENARIO, "The scenario file");
+        let head = made.lines().next().unwrap();
+        let own = page.split(head).next().unwrap_or_default();
+        let made = format!("{own}{made}");
+        if std::env::var_os("SHADOWCAP_BLESS").is_some() {
+            std::fs::write(&path, &made).unwrap();
+        }
+        assert!(page == made, "docs/generating.md: run with SHADOWCAP_BLESS=1");
+    }
+}

@@ -298,7 +298,7 @@ impl<'p> Job<'p> {
         }
         let Stage::Open { blocks, next } = &mut slot.stage else { return Ok(None) };
         if *next == 0 {
-            match open::scanner(slot.compression, blocks.peek(), &self.options.choice) {
+            match open::scanner(slot.compression, blocks.peek(), self.options) {
                 Ok(scanner) => slot.scanner = Arc::new(scanner.stored_as(input.opener.is_some())),
                 Err(foreign) => slot.foreign = Some(foreign),
             }

@@ -8,6 +8,7 @@ use crate::format::foreign::Foreign;
 use crate::format::scanner::Scanner;
 
 use super::error::LoadError;
+use super::load::LoadOptions;
 use super::source::blocks::Blocks;
 use super::source::decode::{self, Compression};
 use super::source::discover::Input;
@@ -45,12 +46,14 @@ pub(super) fn open(
 pub(super) fn scanner(
     compression: Compression,
     head: &[u8],
-    choice: &Choice,
+    options: &LoadOptions,
 ) -> Result<Scanner, Foreign> {
     if compression.unread_hint().is_some() {
         return Err(Foreign::Binary);
     }
-    match choose(head, choice) {
+    let wanted = options.projection.late_fields();
+    let choice = Choice { wanted, ..options.choice.clone() };
+    match choose(head, &choice) {
         Err(_) if head.is_empty() => Ok(Scanner::Combined),
         chosen => chosen,
     }

@@ -50,16 +50,26 @@ impl Projection {
             && self.to_us.is_none_or(|to| arrival_us < to)
     }
 
-    /// The fields that only some formats have and that this job needs.
-    pub fn fields(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        let client = self.client.as_ref().and_then(|rule| rule.field.as_deref());
-        let conditions = self.conditions.iter().filter_map(|condition| match &condition.of {
+    /// Of these, those that a JSON object may lack though another has them: of keys and conditions.
+    pub(super) fn late_fields(&self) -> Vec<String> {
+        let keys = self.keys.iter().flat_map(KeySpec::fields).map(str::to_owned);
+        keys.chain(self.of_conditions().map(Cow::into_owned)).collect()
+    }
+
+    fn of_conditions(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.conditions.iter().filter_map(|condition| match &condition.of {
             TextField::Field(name) => match source_of(name) {
                 Source::Field(field) => Some(Cow::Owned(field)),
                 _ => None,
             },
             _ => None,
-        });
+        })
+    }
+
+    /// The fields that only some formats have and that this job needs.
+    pub fn fields(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let client = self.client.as_ref().and_then(|rule| rule.field.as_deref());
+        let conditions = self.of_conditions();
         let keys = self.keys.iter().flat_map(KeySpec::fields);
         let replay = self.replay.then_some(LIMIT_CONN_STATUS);
         keys.chain(client).chain(replay).map(Cow::Borrowed).chain(conditions)

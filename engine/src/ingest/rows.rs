@@ -130,7 +130,7 @@ impl<'i> Source<'i> {
     ) -> Result<Result<Self, &'static str>, LoadError> {
         let (tap, compression, mut blocks) =
             open::open(input, options.block_bytes, options.max_line)?;
-        let scanner = match open::scanner(compression, blocks.peek(), &options.choice) {
+        let scanner = match open::scanner(compression, blocks.peek(), options) {
             Ok(scanner) => scanner,
             Err(what) if input.explicit => return Err(open::refuse(input, compression, what)),
             Err(what) => return Ok(Err(what.describe())),

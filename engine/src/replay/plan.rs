@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::limiter::Limiter;
 use crate::limiter::nginx::Delay;
+use crate::policy::coverage::overlaps;
 use crate::policy::{Limit, Mode, Policy};
 use crate::site::Site;
 use crate::site::facts::Tier;
@@ -53,10 +54,10 @@ pub enum Reason {
     #[error("its requests wait in a queue")]
     Queue,
     /// How long a slot is held depends on limits behind it.
-    #[error("it counts requests in flight and isn't the last limit")]
+    #[error("it counts requests in flight and isn't the last limit of its requests")]
     InFlight,
     /// What counts depends on limits behind it.
-    #[error("it counts by response and isn't the last limit")]
+    #[error("it counts by response and isn't the last limit of its requests")]
     CountWhen,
     /// When a request reaches the limits behind it depends on what it decides.
     #[error("it delays requests before another limit")]
@@ -81,9 +82,13 @@ pub fn fast(policy: &Policy, site: &Site) -> Result<(), (usize, Reason)> {
     let units = units(policy, &tiers);
     let mut zones: BTreeMap<&str, usize> = BTreeMap::new();
     for (number, unit) in units.iter().enumerate() {
-        let last = number + 1 == units.len();
+        let behind = units.get(number + 1..).unwrap_or_default();
+        let behind = || behind.iter().flat_map(|unit| &unit.members);
         for index in &unit.members {
             let Some(limit) = policy.limits.get(*index) else { continue };
+            // what is asked about other requests alone changes nothing for these
+            let mut asked = behind().filter_map(|index| policy.limits.get(*index));
+            let last = !asked.any(|later| overlaps(&limit.matching, &later.matching, Some(site)));
             let zone = limit.zone.as_ref();
             let foreign = zone.is_some_and(|zone| *zones.entry(zone).or_insert(number) != number);
             if let Some(reason) = reason(limit, unit, last, foreign) {

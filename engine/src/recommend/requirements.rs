@@ -7,7 +7,7 @@ use crate::policy::{Policy, lint};
 use crate::replay::run::{Replayed, Scene, replay_outage};
 use crate::replay::tally::Tally;
 use crate::site::Site;
-use crate::site::metrics::{Field, MONEY};
+use crate::site::metrics::{Field, MONEY, SECONDS};
 use crate::units::money::{self, Round};
 use crate::units::slug::slug;
 
@@ -55,6 +55,7 @@ pub(super) fn told(
 fn told_of(outcome: &Outcome<'_>, policy: &Policy) -> Told {
     let Outcome { requirement, form, action, value, pass, fault } = outcome;
     let end = |end: End| match (end, action) {
+        (End::Unbounded, _) if form.unit == SECONDS => "never".to_owned(),
         (End::Unbounded, _) => "unbounded".to_owned(),
         (End::At(number), Some(action)) if form.unit == MONEY => {
             let amount = money::text(number, &action.currency, Round::Nearest);

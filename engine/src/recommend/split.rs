@@ -68,7 +68,8 @@ pub(super) fn split(
     let limits: Vec<Limit> = tried.iter().map(|(_, limit)| limit.clone()).collect();
     let points = trials(ground, &limits, stopped)?;
     let splits = tried.into_iter().zip(points).filter_map(|((what, limit), mut point)| {
-        point.attack_requests = evidence.attack_requests;
+        // a part is held against the whole; another key may be in more requests
+        point.attack_requests = point.attack_requests.max(evidence.attack_requests);
         let separates =
             point.real_refused == 0 && point.unknown_refused == 0 && is_enough(&point, enough_ppm);
         separates.then_some(Split {

@@ -251,7 +251,7 @@ pub(super) fn of_expected(real: Real, one: &Recommendation) -> Vec<String> {
     }
     if expected.unknown_refused.hi > 0 {
         notes.push(format!(
-            "{} identities of which nobody knows whose they are would have been refused by it",
+            "of identities of which nobody knows whose they are it would have refused {}",
             between(expected.unknown_refused)
         ));
     }

@@ -51,6 +51,8 @@ pub struct Form {
 pub const COHORTS: [&str; 3] = ["customer", "attacker", "unknown"];
 /// The unit of metrics that are money.
 pub const MONEY: &str = "money";
+/// The unit of metrics that are lengths of time.
+pub const SECONDS: &str = "seconds";
 const SHARE: &str = "share, 0 to 1";
 
 const COUNTED: Narrows = Narrows { between: true, horizon: false, outage: true };
@@ -159,7 +161,7 @@ pub const FORMS: [Form; 15] = {
         form(
             O::Action,
             F::TimeToAlarmS,
-            "seconds",
+            SECONDS,
             "from the beginning of the attack to an alarm, at worst",
             WHOLE,
         ),

@@ -2,6 +2,7 @@
 
 use shadowcap_engine::recommend::protects::ProtectTarget;
 use shadowcap_engine::recommend::sizing::{SizedCurve, SizedPoint};
+use shadowcap_engine::units::escape;
 
 use super::curve_model::{Curve, Mark, Point};
 use super::model::Seconds;
@@ -15,20 +16,24 @@ pub(crate) struct CurveMaterial {
     pub(crate) knows_customers: bool,
 }
 
+fn text(of: &str) -> String {
+    escape::terminal(of.as_bytes())
+}
+
 /// The curves of what was sized.
 pub(super) fn curves(material: &CurveMaterial) -> Vec<Curve> {
     let CurveMaterial { target, knows_customers, .. } = material;
     let curve = |sized: &SizedCurve| Curve {
-        protect: target.name.clone(),
-        key: target.key.name.clone(),
-        route: target.route.clone(),
+        protect: text(&target.name),
+        key: text(&target.key.name),
+        route: text(&target.route),
         algorithm: target.algorithm.clone(),
         window_s: sized.window_us.map(|us| Seconds { us }),
         keys: sized.keys,
         marks: sized
             .marks
             .iter()
-            .map(|mark| Mark { what: mark.what.clone(), limit: mark.size })
+            .map(|mark| Mark { what: text(&mark.what), limit: mark.size })
             .collect(),
         points: sized.points.iter().map(|of| point(of, sized, *knows_customers)).collect(),
     };

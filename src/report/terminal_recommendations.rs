@@ -60,7 +60,13 @@ fn set(one: &Recommendation) -> String {
         if one.instances > 1 { format!(", each of {}", one.instances) } else { String::new() };
     match (one.limit, &one.rate, &one.window_s) {
         (Some(limit), _, Some(window)) => {
-            format!("{} in any {}{each}", grouped(limit), span::format(window.us))
+            let window = span::format(window.us);
+            match one.algorithm.as_str() {
+                "concurrency" => format!("{} in flight{each}", grouped(limit)),
+                "fixed-window" => format!("{} in each {window}{each}", grouped(limit)),
+                "aws-waf" => format!("{} in {window}{each}", grouped(limit)),
+                _ => format!("{} in any {window}{each}", grouped(limit)),
+            }
         }
         (Some(limit), _, None) => format!("{}{each}", grouped(limit)),
         (None, Some(rate), _) => {

@@ -16,7 +16,9 @@ use super::round;
 
 /// Real keys below which nothing is recommended: with twenty, one in seven of those yet to come may well
 /// go faster than any of them (the rule of three: 3 ÷ 20).
-const LEAST_KEYS: usize = 20;
+pub(super) const LEAST_KEYS: usize = 20;
+/// Requests below which no count of all is sized, as few as would say nothing of the busiest hour to come.
+const LEAST_REQUESTS: u64 = 100;
 /// Ranks of real keys at which a smaller limit is tried, thousandths.
 const RANKS: [usize; 5] = [1_000, 999, 990, 900, 500];
 
@@ -57,13 +59,19 @@ pub(super) fn unfit(
             let missing = evidence.real_missing;
             format!("none of the {missing} requests of {words} has the key `{key}`")
         } else {
-            format!("none of the {asked} requests that match is a {}'s", ground.real.word())
+            format!("none of the {asked} requests that match is of {words}")
         });
     }
     if evidence.already_refused.saturating_mul(2) > asked {
         return Some(format!(
             "{} of {asked} requests had been refused by a limiter already when the log was written: how often clients would have come without it can't be told; take a log from before it, or from in front of it",
             evidence.already_refused
+        ));
+    }
+    if target.key.parts.is_empty() && evidence.real_requests < LEAST_REQUESTS {
+        return Some(format!(
+            "only {} requests of {words}, where {LEAST_REQUESTS} are the least to size a count of all from",
+            evidence.real_requests
         ));
     }
     let keys = evidence.real_keys.len();
@@ -132,10 +140,33 @@ impl Candidate {
         candidate.ok_or_else(|| "nothing can be sized from it".to_owned())
     }
 
+    /// The same bucket with a rate so many times slower and the burst that spares the busiest all the same:
+    /// where an attack goes on for long, a slow rate stops more of it than a small burst. `None` where the
+    /// rate is as slow as can be written already.
+    pub(super) fn slower(
+        evidence: &Evidence<'_>,
+        target: &ProtectTarget,
+        than: &Self,
+        times: i64,
+    ) -> Option<Self> {
+        let rate = than.sustained()?;
+        let slow = form::rate(target, rate.count.max(1), rate.per_us.checked_mul(times)?);
+        let open = target.bucket(slow)?;
+        let sized = Sized { evidence, target, window_us: than.window_us };
+        let candidate = sized.candidate(&|_| Some((open.sizing.clone(), None)))?;
+        let is_slower = candidate.sustained().is_some_and(|other| slower_than(other, rate));
+        is_slower.then_some(Self { smaller: Vec::new(), ..candidate })
+    }
+
     /// What one counter lets through in the long run; none for counts in flight.
     pub(super) fn sustained(&self) -> Option<Rate> {
         self.limiter.long_run()
     }
+}
+
+fn slower_than(one: Rate, other: Rate) -> bool {
+    let per = |rate: Rate, us: i64| u128::from(rate.count) * u128::from(us.unsigned_abs());
+    per(one, other.per_us) < per(other, one.per_us)
 }
 
 /// What is sized.

@@ -113,6 +113,9 @@ fn expected(
     };
     let base = replayed.base.limits.get(at)?;
     let known = ground.real == Real::Customers;
+    let refused = [Cohort::Customer, Cohort::Attacker, Cohort::Unknown]
+        .map(|cohort| figure(cohort, |tally| tally.refused));
+    let refuses_nobody = refused.iter().all(|refused| refused.hi == 0);
     Some(Expected {
         real_refused: figure(ground.real_cohort(), |tally| tally.identities_refused),
         unknown_refused: if known {
@@ -122,6 +125,6 @@ fn expected(
         },
         attack_requests: alone::of(&base.cohorts, Cohort::Attacker).requests,
         attack_refused: figure(Cohort::Attacker, |tally| tally.refused),
-        never_binds: base.never_binds(),
+        never_binds: base.never_binds() && refuses_nobody,
     })
 }

@@ -1,7 +1,10 @@
 //! The decision between sizes whose effect is known: one that spares everyone real and stops the attack, one
 //! that only spares, or none.
 
+use std::cmp::Reverse;
+
 use super::answer::Point;
+use crate::limiter::critical::Sizing;
 
 /// Share of an attack that a limit has to stop where the site requires nothing else, millionths.
 pub(super) const ENOUGH_PPM: u64 = 500_000;
@@ -54,14 +57,16 @@ pub(super) fn decide(tried: &Tried, enough_ppm: u64, shared: bool) -> Decision {
     }
 }
 
-/// The point that costs least; of several the one that refuses fewest, then stops most. `None` unless all
-/// have a cost.
+/// The point that costs least; of several the one that refuses fewest, then stops most, then is largest.
+/// `None` unless all have a cost.
 pub(super) fn cheapest(points: &[Point]) -> Option<&Point> {
     if points.iter().any(|point| point.cost.is_none()) {
         return None;
     }
     points.iter().min_by_key(|point| {
-        (point.cost, point.real_refused, point.attack_requests - point.attack_refused)
+        let size = Sizing::size_of(&point.limiter);
+        let passed = point.attack_requests - point.attack_refused;
+        (point.cost, point.real_refused, passed, Reverse(size))
     })
 }
 

@@ -19,6 +19,8 @@ use super::{placed, requirements, split, why};
 const DOMINANT: u64 = 4;
 /// A rule aims at a target if it matches one in so many of its requests.
 const AIMED: u64 = 10;
+/// How many times slower than customers' peaks a bucket's rate is tried as well.
+const SLOWER: [i64; 3] = [4, 16, 64];
 /// What is stopped of an attack without a size at all, millionths.
 const ALL_PPM: u64 = 1_000_000;
 
@@ -73,7 +75,7 @@ impl<'a> Chooser<'a> {
             holdout: None,
             why,
             notes: Vec::new(),
-            instances: u64::try_from(self.evidence.counters()).unwrap_or(u64::MAX),
+            instances: placed::counters(self.target, self.ground.scene.site),
         }
     }
 
@@ -131,6 +133,18 @@ impl<'a> Chooser<'a> {
         fit: &[Candidate],
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Option<Recommendation> {
+        let slower = |of: &Candidate| {
+            SLOWER
+                .into_iter()
+                .filter_map(|times| Candidate::slower(&self.evidence, self.target, of, times))
+                .collect::<Vec<_>>()
+        };
+        let buckets: Vec<Candidate> = if self.target.is_bucket() {
+            fit.iter().flat_map(slower).collect()
+        } else {
+            Vec::new()
+        };
+        let fit: Vec<Candidate> = fit.iter().cloned().chain(buckets).collect();
         let tried: Vec<Tried> =
             fit.iter().map(|of| self.tried(of, stopped)).collect::<Option<_>>()?;
         let shared = self.target.key.parts.is_empty();
@@ -146,7 +160,7 @@ impl<'a> Chooser<'a> {
         let least = fits.clone().map(|(_, point)| passed(point)).min();
         let least: Vec<_> = fits.filter(|(_, point)| Some(passed(point)) == least).collect();
         if let Some(best) = slowest(least.iter().map(|(of, _)| *of))
-            && let Some((_, point)) = least.iter().find(|(of, _)| of.window_us == best.window_us)
+            && let Some((_, point)) = least.iter().find(|(of, _)| std::ptr::eq(*of, best))
         {
             let why = why::fits(self.ground.real, self.target, best, point);
             return Some(self.answer(best, point.limiter.clone(), why));
@@ -158,7 +172,7 @@ impl<'a> Chooser<'a> {
         let without: Vec<_> = without.collect();
         if decisions.iter().all(|decision| *decision != Decision::Overlap)
             && let Some(best) = slowest(without.iter().map(|(of, _)| *of))
-            && let Some((_, point)) = without.iter().find(|(of, _)| of.window_us == best.window_us)
+            && let Some((_, point)) = without.iter().find(|(of, _)| std::ptr::eq(*of, best))
         {
             let why = why::stops_nothing(self.ground.real, self.target, best, point);
             let split = self.split(best, stopped);
@@ -258,6 +272,8 @@ impl<'a> Chooser<'a> {
             let (_, high, _) = self.evidence.needs(&sizing);
             self.evidence.confidence(&sizing, size, &high.own)
         });
+        // of a count of all there is one key, which tells nothing of others
+        let confidence = confidence.filter(|_| !self.target.key.parts.is_empty());
         Recommendation { limit: Some(limit), confidence, ..self.refused(best, why) }
     }
 

@@ -31,7 +31,7 @@ pub struct Confidence {
     pub days: u64,
     /// With 95 % confidence at most this share of keys yet unseen needs more than the limit, millionths.
     pub unseen_hi_ppm: u64,
-    /// Where the quantile of what keys need on a day lies, between the 2.5th and the 97.5th of a hundred draws
+    /// Where the quantile of what keys need on a day lies, between the 2.5th and the 97.5th of a thousand draws
     /// of as many days out of those seen. `None` with fewer than two days.
     pub bootstrap: Option<(u64, u64)>,
 }

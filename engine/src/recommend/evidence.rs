@@ -90,11 +90,6 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Counters that a key can meet.
-    pub(super) fn counters(&self) -> usize {
-        self.counters.len()
-    }
-
     /// Both ends of what each key needs, the upper one for safety; proven where stamps leave nothing else.
     pub(super) fn needs(&self, sizing: &Sizing) -> (Needs, Needs, bool) {
         let zone_is_whole = self.ground.scene.site.zone == Zone::UTC || self.whole_zone();
@@ -104,7 +99,12 @@ impl<'a> Evidence<'a> {
         let [low, high] = both.as_slice() else { return (empty(), empty(), false) };
         let lift = |of: &[u64]| of.iter().map(|need| need.saturating_add(plus)).collect();
         let high = Needs { own: lift(&high.own), beside_attacks: lift(&high.beside_attacks) };
-        (low.clone(), high, proven)
+        // what the step's refill may add to a bucket it may take away as well; one who asks needs one
+        let sink = |of: &[u64]| {
+            of.iter().map(|need| need.saturating_sub(plus).max((*need).min(1))).collect()
+        };
+        let low = Needs { own: sink(&low.own), beside_attacks: sink(&low.beside_attacks) };
+        (low, high, proven)
     }
 
     /// Whether the site's clock differs from UTC by whole steps of the stamps.

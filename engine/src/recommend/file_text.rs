@@ -62,6 +62,11 @@ fn opening(recommended: &Recommended) -> String {
         Real::Everyone => "Nothing tells customers from attackers: sized so that no identity of this log is ever refused, robots included. Say in a site file who is a customer ([[cohort.customer]]), and limits may fall.",
     }));
     out.push_str(&comment("What a refused client would have done instead no log can show: the replay lets each go on as it did."));
+    if let Some(both) = recommended.replayed.as_ref().map(|all| all.overlap).filter(|n| *n > 0) {
+        out.push_str(&comment(&format!(
+            "{both} identities have customer evidence and are matched by an attacker rule too: what the rule matches counts as the attack's."
+        )));
+    }
     if recommended.step_us > 1 {
         out.push_str(&comment(&format!(
             "The log's stamps are {} apart: peaks are brackets, and their upper end is taken.",
@@ -189,8 +194,8 @@ impl File<'_> {
                 |(lo, hi)| format!("drawing its days anew, the busiest needs {lo} to {hi}"),
             );
             out.push_str(&comment(&format!(
-                "Confidence: of keys not seen yet at most {} need more (95 %); {}, {days}.",
-                percent(confidence.unseen_hi_ppm, 1_000_000),
+                "Confidence: of keys not seen yet {} need more (95 %); {}, {days}.",
+                at_most(confidence.unseen_hi_ppm),
                 if confidence.days == 1 {
                     "1 day".to_owned()
                 } else {
@@ -235,14 +240,24 @@ impl File<'_> {
         } else {
             String::new()
         };
+        let unknown = match holdout.unknown_refused {
+            0 => String::new(),
+            several => format!(", {several} of whom nobody knows whose they are"),
+        };
         format!(
-            "Held out: chosen on the days before {}; of the {} {} since then it would have refused {}{attack}.",
+            "Held out: chosen on the days before {}; of the {} {} since then it would have refused {}{unknown}{attack}.",
             format_rfc3339(holdout.from_us),
             holdout.real_identities,
             self.real.words(),
             holdout.real_refused
         )
     }
+}
+
+/// `at most 6.0 %`, `under 0.1 %`.
+fn at_most(ppm: u64) -> String {
+    let share = percent(ppm, 1_000_000);
+    if share.starts_with("under") { share } else { format!("at most {share}") }
 }
 
 /// What nginx keeps of a rate, and what the fleet makes of it.

@@ -1,7 +1,6 @@
 //! The limiters that are sized: their least sizes, rates, and what coarse stamps add to what keys need.
 
 use crate::limiter::Boundary;
-use crate::limiter::aws_waf::AwsWaf;
 use crate::limiter::critical::{Sizing, Unsized};
 use crate::limiter::fixed_window::Window;
 use crate::limiter::sliding_log::SlidingLog;
@@ -74,14 +73,19 @@ pub(super) struct Upper {
 pub(super) fn upper(sizing: &Sizing, resolution: Resolution, zone_is_whole: bool) -> Upper {
     let step_us = resolution.us.max(1);
     let same = |plus, proven| Upper { sizing: sizing.clone(), plus, proven };
-    if step_us <= 1 {
-        return same(0, true);
-    }
+    let fine = step_us <= 1;
     let wider = |window_us: i64| Upper {
-        sizing: Sizing::SlidingLog(log(window_us.saturating_add(step_us))),
+        sizing: Sizing::SlidingLog(log(window_us.saturating_add(if fine { 0 } else { step_us }))),
         plus: 0,
         proven: true,
     };
+    if let Sizing::AwsWaf(waf) = sizing {
+        // whenever it looks, it sees no more than some window holds
+        return wider(waf.window_us);
+    }
+    if fine {
+        return same(0, true);
+    }
     match sizing {
         Sizing::SlidingLog(log) => wider(log.window_us + i64::from(log.boundary != Boundary::Open)),
         Sizing::FixedWindow(fixed) => match fixed.window {
@@ -105,10 +109,7 @@ pub(super) fn upper(sizing: &Sizing, resolution: Resolution, zone_is_whole: bool
             let rate = Rate { count: nginx.rate_milli, per_us: SECOND_US * 1_000 };
             same(refilled(rate, step_us).saturating_add(1), true)
         }
-        Sizing::AwsWaf(waf) => {
-            let window_us = waf.window_us.saturating_add(step_us);
-            Upper { sizing: Sizing::AwsWaf(AwsWaf { window_us, ..*waf }), plus: 0, proven: true }
-        }
+        Sizing::AwsWaf(waf) => wider(waf.window_us),
         Sizing::SlidingCounter(_) | Sizing::Concurrency(_) => same(0, false),
     }
 }

@@ -3,6 +3,7 @@
 use rust_decimal::Decimal;
 
 use crate::limiter::aws_waf::AwsWaf;
+use crate::limiter::block::Block;
 use crate::limiter::{Algorithm, Limiter};
 use crate::policy::{Counters, Limit, MissingKey, Mode, Place, RetryAfter};
 use crate::site::Site;
@@ -65,6 +66,12 @@ pub(super) fn limit(target: &ProtectTarget, limiter: Limiter, site: &Site) -> Li
         count_when: None,
         allow: Vec::new(),
     }
+}
+
+/// Counters that a key of a target meets.
+pub(super) fn counters(target: &ProtectTarget, site: &Site) -> u64 {
+    let limiter = Limiter::Block(Block);
+    limit(target, limiter, site).counters_of_key(site, |tier| tier.instances)
 }
 
 /// What the site says that refusing one customer of a target costs.

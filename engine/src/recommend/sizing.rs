@@ -1,6 +1,5 @@
 //! The curves of everything that is to be sized: what is asked, with which marks, worked out key by key.
 
-use crate::limiter::Limiter;
 use crate::limiter::critical::Sizing;
 use crate::measure::cohorts::Cohorts;
 use crate::policy::{Limit, Policy};
@@ -54,7 +53,7 @@ pub struct SizedCurve {
 /// The curves of what is to be sized, in its order: one for each window, and of a bucket one in all.
 /// `None` if stopped.
 ///
-/// Marks are the limits of `policies` with the same requests, key, algorithm and window. What can't be
+/// Marks are the limits of `policies` that differ from what is sized in nothing but their size. What can't be
 /// sized, and what counts requests in flight where no line says how long they took, has no curve.
 pub fn curves(
     scene: &Scene<'_>,
@@ -117,7 +116,7 @@ impl Sized<'_> {
         open: &OpenLimit,
         critical: &CriticalLimits,
     ) -> SizedCurve {
-        let marks = self.marks(|limiter| window_of(limiter) == window_of(&open.sizing.limiter(0)));
+        let marks = self.marks(open);
         let marked: Vec<u64> = marks.iter().map(|mark| mark.size).collect();
         let sizes = sizes(critical, &marked);
         let points = curve(asked, self.cohorts, open, critical, &sizes).into_iter();
@@ -149,14 +148,18 @@ impl Sized<'_> {
         SizedCurve { window_us, keys, requests: requests(asked, self.cohorts), marks, points }
     }
 
-    /// What policies have of this kind.
-    fn marks(&self, same_window: impl Fn(&Limiter) -> bool) -> Vec<Mark> {
+    /// What policies have of this kind: limits that differ from it in their size alone, and count in one place.
+    fn marks(&self, open: &OpenLimit) -> Vec<Mark> {
         let target = self.target;
         let of_kind = |limit: &&Limit| {
+            let own = Sizing::of(&limit.limiter).ok();
             limit.key.name == target.key.name
                 && limit.matching == target.matching
-                && limit.limiter.name() == target.algorithm
-                && same_window(&limit.limiter)
+                && limit.weight == target.weight
+                && limit.tick_us == open.tick_us
+                && limit.count_when.is_none()
+                && limit.counters_of_key(self.scene.site, |tier| tier.instances) == 1
+                && own.is_some_and(|own| own.limiter(0) == open.sizing.limiter(0))
         };
         let mut marks = Vec::new();
         for policy in self.policies {
@@ -171,21 +174,6 @@ impl Sized<'_> {
         }
         marks.sort_by(|a, b| (a.size, &a.what).cmp(&(b.size, &b.what)));
         marks
-    }
-}
-
-/// The window of a limiter, microseconds; `None` for what has none of a fixed length.
-fn window_of(limiter: &Limiter) -> Option<i64> {
-    use crate::limiter::fixed_window::Window;
-    match limiter {
-        Limiter::SlidingLog(log) => Some(log.window_us),
-        Limiter::SlidingCounter(counter) => Some(counter.window_us),
-        Limiter::AwsWaf(waf) => Some(waf.window_us),
-        Limiter::FixedWindow(fixed) => match fixed.window {
-            Window::Clock { us, .. } | Window::FirstRequest { us, .. } => Some(us),
-            Window::Calendar { .. } => None,
-        },
-        _ => None,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::traffic::bitmap::Bitmap;
 
 use super::alone::trials;
 use super::answer::Split;
-use super::candidate::{Candidate, unfit};
+use super::candidate::{Candidate, LEAST_KEYS, unfit};
 use super::choose::is_enough;
 use super::evidence::Evidence;
 use super::ground::Ground;
@@ -26,7 +26,7 @@ const MOST_LABELS: usize = 16;
 /// Characters of a key by whose beginning requests are parted.
 const PREFIXES: std::ops::RangeInclusive<usize> = 2..=8;
 /// Beginnings of keys that a limit may list.
-const MOST_PREFIXES: usize = 8;
+const MOST_PREFIXES: usize = 3;
 
 /// What might tell them apart.
 struct Idea {
@@ -139,7 +139,8 @@ fn other_keys(site: &Site, target: &ProtectTarget, ground: &Ground<'_>) -> Vec<L
     keys.filter(|key| key.name != target.key.name).collect()
 }
 
-/// Beginnings of the key that only attacks have, the shortest that do.
+/// Beginnings of the key that only attacks have, the shortest that do. Many keys of the attack begin so: what
+/// few have in common may be a name, and says nothing of those yet to come.
 fn by_prefix(
     target: &ProtectTarget,
     evidence: &Evidence<'_>,
@@ -164,19 +165,20 @@ fn by_prefix(
     let (attacks, others) = (counted(attack), counted(&others));
     let wanted = u128::from(attack.count()) * 9 / 10;
     PREFIXES.into_iter().find_map(|length| {
-        let mut by_text: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        let mut by_text: BTreeMap<String, (u64, u64, usize)> = BTreeMap::new();
         for ((key, attacks), others) in (0_u32..).zip(&attacks).zip(&others) {
             if attacks + others > 0 {
                 let text = String::from_utf8(evidence.keys.text(key)).ok()?;
                 let prefix: String = text.chars().take(length).collect();
                 let sums = by_text.entry(prefix).or_default();
-                *sums = (sums.0 + attacks, sums.1 + others);
+                *sums = (sums.0 + attacks, sums.1 + others, sums.2 + usize::from(*attacks > 0));
             }
         }
         let mut only: Vec<(u64, String)> = by_text
             .into_iter()
-            .filter(|(_, (attacks, others))| *attacks > 0 && *others == 0)
-            .map(|(text, (attacks, _))| (attacks, text))
+            .filter(|(_, (_, others, keys))| *keys >= LEAST_KEYS && *others == 0)
+            .filter(|(text, _)| text.chars().all(|c| c.is_ascii_graphic()))
+            .map(|(text, (attacks, ..))| (attacks, text))
             .collect();
         only.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         only.truncate(MOST_PREFIXES);

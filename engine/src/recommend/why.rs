@@ -12,6 +12,7 @@ use super::answer::{Point, Real, Recommendation};
 use super::candidate::Candidate;
 use super::evidence::Evidence;
 use super::ground::Ground;
+use super::policy_text;
 use super::protects::ProtectTarget;
 
 /// One refused request in so many makes peaks too low to pass over.
@@ -74,12 +75,25 @@ pub(super) fn sized(real: Real, target: &ProtectTarget, best: &Candidate) -> Str
         Real::AllButAttackers | Real::NoCustomerFound => "identity that no attacker rule matches",
         Real::Everyone => "identity",
     };
+    let whose = format!("The busiest {whose} needs");
+    let whose = if target.key.parts.is_empty() {
+        format!("All {} together need", real.words())
+    } else {
+        whose
+    };
     let needs = counted(&best.limiter, &between(best.busiest));
+    let at = match &best.limiter {
+        Limiter::Nginx(nginx) => format!(" at {}", policy_text::nginx_rate(nginx.rate_milli)),
+        Limiter::TokenBucket(_) | Limiter::Gcra(_) => {
+            best.limiter.long_run().map_or_else(String::new, |rate| format!(" at {rate}"))
+        }
+        _ => String::new(),
+    };
     let rate = best.pace.map_or_else(String::new, |pace| {
         format!("the rate is above its {} in any {}, ", between(pace), span::format(best.window_us))
     });
     format!(
-        "The busiest {whose} needs {needs}; {rate}times {} and rounded up to a number people write, that is {}.",
+        "{whose} {needs}{at}; {rate}times {} and rounded up to a number people write, that is {}.",
         factor(target.headroom_milli),
         counted(&best.limiter, &size(&best.limiter))
     )
@@ -96,7 +110,7 @@ fn attack(point: &Point) -> String {
 /// Why a size that stops the attack is taken.
 pub(super) fn fits(real: Real, target: &ProtectTarget, best: &Candidate, point: &Point) -> String {
     let mut text = sized(real, target, best);
-    if point.limiter != best.limiter {
+    if Sizing::size_of(&point.limiter) != Sizing::size_of(&best.limiter) {
         let _ = write!(
             text,
             " Some share their key with the attack and would be refused along with it: only at {} none is.",
@@ -123,7 +137,7 @@ pub(super) fn stops_nothing(
     point: &Point,
 ) -> String {
     format!(
-        "{} As a ceiling only: it refuses {}, and no smaller limit by `{}` would stop it, since it is no faster than anyone by this key.",
+        "{} As a ceiling only: it refuses {}, and no smaller limit by `{}` that was tried would stop enough of it: by this key it is hardly faster than others.",
         sized(real, target, best),
         attack(point),
         target.key.name
@@ -239,7 +253,7 @@ pub(super) fn of_expected(real: Real, one: &Recommendation) -> Vec<String> {
     let mut notes = Vec::new();
     if expected.never_binds {
         notes.push(
-            "it never refused anything in this log: a ceiling for what is yet to come".to_owned(),
+            "in this policy it never refused anything: a ceiling for what is yet to come, or limits before it take all that it would refuse".to_owned(),
         );
     }
     if expected.real_refused.hi > 0 {

@@ -252,6 +252,53 @@ fn an_attack_that_is_faster_than_customers_is_stopped_without_refusing_any() {
     assert!(expected.attack_refused.lo * 10 > expected.attack_requests * 9, "{}", one.why);
 }
 
+#[test]
+fn a_long_attack_is_stopped_by_a_slow_rate_where_bursts_are_alike() {
+    let mut rows = people();
+    // each as fast as the busiest client in its first minute, all day long
+    rows.extend(attack(100..103, 720, 100));
+    for algorithm in ["token-bucket", "nginx"] {
+        let text = protect("ip", algorithm, "[\"1m\"]");
+        let one = with_attackers(&text, rows.clone()).only();
+        let expected = one.expected.unwrap();
+        assert_eq!(expected.real_refused.hi, 0, "{algorithm}: {}", one.why);
+        let refused = expected.attack_refused.lo * 10;
+        assert!(refused > expected.attack_requests * 7, "{algorithm}: {}", one.why);
+        assert!(one.why.contains(" at "), "{}", one.why);
+    }
+}
+
+#[test]
+fn a_random_balance_doesn_t_multiply_servers() {
+    let tier = "[[tier]]\nname = \"nginx\"\ninstances = 4\nbalance = \"random\"\n";
+    let text = format!("{}{tier}", protect("ip", "nginx", "[\"1m\"]"));
+    assert_eq!(World::new(site(&text), people()).only().instances, 4);
+    let text = text.replace("random", "by-client");
+    assert_eq!(World::new(site(&text), people()).only().instances, 1);
+}
+
+#[test]
+fn nobody_knows_when_aws_waf_looks() {
+    // thirty within a minute that no window of a phase holds whole
+    let mut rows = people();
+    rows.extend((0..30).map(|n| (7 * HOUR_US + 35 * SECOND_US + n * 1_900_000, 39, NONE, 200)));
+    let one = World::new(site(&protect("ip", "aws-waf", "[\"1m\"]")), rows).only();
+    assert_eq!(one.basis.unwrap().busiest.hi, 30);
+    let expected = one.expected.unwrap();
+    assert_eq!((expected.real_refused.hi, expected.never_binds), (0, true));
+}
+
+#[test]
+fn a_count_of_all_isn_t_sized_from_a_handful() {
+    let rows = (0..60).map(|n| (n * 20 * MINUTE_US, u32::try_from(n).unwrap(), NONE, 200));
+    let one =
+        World::new(site(&protect("global", "sliding-log", "[\"1h\"]")), rows.collect()).only();
+    assert!(one.limit.is_none() && one.why.contains("only 60 requests"), "{}", one.why);
+    let one = World::new(site(&protect("global", "sliding-log", "[\"1h\"]")), people()).only();
+    assert!(one.limit.is_some() && one.confidence.is_none(), "{}", one.why);
+    assert!(one.why.starts_with("All identities together need"), "{}", one.why);
+}
+
 /// Customers as fast as the attack: ten an hour each.
 fn overlapping() -> Vec<Row> {
     let mut rows: Vec<Row> = people().into_iter().map(|row| (row.0, row.1, row.1, row.3)).collect();

@@ -17,36 +17,37 @@ pub(super) fn write(out: &mut String, report: &Report, look: Look) {
     if report.curves.is_empty() {
         return;
     }
-    let mut table = look.left_table(&[
-        "to protect",
-        "key",
-        "window",
-        "keys",
-        "refuses nobody",
-        "policies have",
-    ]);
+    let points = || report.curves.iter().flat_map(|curve| &curve.points);
+    let knows = points().any(|point| point.customer_identities_refused.is_some());
+    let mut header = vec!["to protect", "key", "window", "keys"];
+    // where nobody is known to be a customer both would say the same
+    header.extend(knows.then_some("refuses no customer"));
+    header.extend(["refuses nobody", "policies have"]);
+    let mut table = look.left_table(&header);
     for curve in &report.curves {
-        table.add_row(vec![
+        let mut row = vec![
             curve.protect.clone(),
             curve.key.clone(),
             curve.window_s.map_or_else(|| "\u{2013}".to_owned(), |window| span::format(window.us)),
             grouped(curve.keys),
-            nobody(curve),
-            marks(curve),
-        ]);
+        ];
+        row.extend(knows.then(|| spares(curve, |of| of.customer_identities_refused == Some(0))));
+        row.extend([spares(curve, |point| point.keys_refused == 0), marks(curve)]);
+        table.add_row(row);
     }
-    let _ = writeln!(out, "\n{}\n{table}", look.heading("From which limit on nobody is refused"));
-    let note = "Customers and attackers alike: what a limit can be, and what it would refuse of \
-each, is in the report's curves (--json).";
+    let title = "From which limit on nobody is refused";
+    let _ = writeln!(out, "\n{}\n{table}", look.heading(title));
+    let note = "refuses nobody: attackers neither. What a limit can be, and what it would refuse of each, is in \
+the report's curves (--json).";
     out.push_str(&wrapped(note, look.width, 0));
 }
 
-/// The smallest limit, or the smallest burst at the slowest rates, that refuses nobody.
-fn nobody(curve: &Curve) -> String {
+/// The smallest limit, or the smallest burst at the slowest rates, of which this is true.
+fn spares(curve: &Curve, is: impl Fn(&Point) -> bool) -> String {
     if curve.keys == 0 {
         return "\u{2013}".to_owned();
     }
-    let free = curve.points.iter().filter(|point| point.keys_refused == 0);
+    let free = curve.points.iter().filter(|point| is(point));
     let pairs: Vec<String> = free.clone().filter_map(pair).take(MOST_PAIRS).collect();
     if !pairs.is_empty() {
         return pairs.join("; ");

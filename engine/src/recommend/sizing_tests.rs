@@ -97,6 +97,29 @@ limit = 7\nwindow = \"1m\"\ncount_refused = false\n";
 }
 
 #[test]
+fn only_a_limit_that_differs_in_its_size_alone_is_a_mark() {
+    let tier = crate::site::facts::Tier {
+        name: "app".to_owned(),
+        instances: 4,
+        instances_max: 4,
+        balance: Some(crate::site::facts::Balance::RoundRobin),
+    };
+    let site = Site { tiers: vec![tier], ..site(&["sliding-log"]) };
+    let marks = |more: &str| {
+        let text = format!(
+            "name = \"now\"\n[[limit]]\nname = \"per ip\"\nkey = \"ip\"\nalgorithm = \"sliding-log\"\n\
+limit = 7\nwindow = \"1m\"\n{more}\n"
+        );
+        let policy = read(text.as_bytes(), "now.toml", &site).unwrap();
+        sized(&site, &[policy])[0][0].marks.len()
+    };
+    assert_eq!(marks("count_refused = false"), 1);
+    assert_eq!(marks("count_refused = true"), 0);
+    assert_eq!(marks("count_refused = false\nweight = 2"), 0);
+    assert_eq!(marks("count_refused = false\nat = \"app\"\ncounters = \"local\""), 0);
+}
+
+#[test]
 fn windows_of_the_clock_are_told_for_every_size_and_buckets_by_their_frontier() {
     let all = sized(&site(&["fixed-window", "nginx"]), &[]);
     assert!(all[0][0].points.iter().all(|sized| sized.point.basis == Basis::Exact));

@@ -98,3 +98,52 @@ fn the_proposed_policy_refuses_customers_in_the_night_of_sms_alone() {
         assert!(customers["identities"].as_u64().unwrap() > 2_500, "{customers}");
     }
 }
+
+/// The busiest customer of each kind, and one in a thousand, at dinner on Tuesday.
+#[test]
+fn customers_peaks_are_those_of_the_case() {
+    let folder = Folder::new();
+    let out = folder.path();
+    let scenario = "sample-logs/scenarios/tiffin.toml";
+    let dinner = [
+        "--scale",
+        "0.02",
+        "--from",
+        "2026-11-24T20:00:00+05:30",
+        "--to",
+        "2026-11-24T21:00:00+05:30",
+    ];
+    let made = run(&[&["generate", scenario, "--out", &out], &dinner[..]].concat());
+    assert!(made.status.success(), "{}", stderr(&made));
+    let log = format!("{out}/tiffin.log.gz");
+    let site = "policies/tiffin/site.toml";
+    let report = crate::support::report(&[&log, "--site", site, "--window", "10m"]);
+    let rows = report["measure"].as_array().unwrap();
+    let peak = |key: &str, route: &str, window_s: u64| {
+        let row = rows.iter().find(|row| {
+            row["key"] == key
+                && row["route"] == route
+                && row["window_s"] == window_s
+                && row["cohort"] == "*"
+        });
+        let peak = &row.unwrap_or_else(|| panic!("{key} {route} {window_s}"))["peak"];
+        (hi(&peak["p999"]), hi(&peak["max"]))
+    };
+    assert_eq!(peak("user", "*", 60), (40, 90));
+    assert_eq!(peak("user", "order_create", 600), (2, 4));
+    assert_eq!(peak("user", "coupon_apply", 3_600), (3, 6));
+    assert_eq!(peak("phone", "otp_send", 3_600).1, 4);
+    // a fiftieth of 3,000 OTPs and of 3,600 requests a second
+    let otps = peak_of_all(rows, "otp_send");
+    assert!((35..=85).contains(&otps), "{otps}");
+    let scraped = 60 * 3_750;
+    let customers = report["input"]["requests"].as_u64().unwrap() - scraped;
+    assert!(customers.abs_diff(3_600 * 3_600 / 50) < 8_000, "{customers}");
+}
+
+/// Requests of a route in all.
+fn peak_of_all(rows: &[Value], route: &str) -> u64 {
+    let row = rows.iter().find(|row| row["key"] == "phone" && row["route"] == route);
+    let histogram = row.unwrap()["histogram"].as_array().unwrap();
+    histogram.iter().map(|pair| pair[0].as_u64().unwrap() * pair[1].as_u64().unwrap()).sum()
+}

@@ -132,12 +132,23 @@ impl<'d> Reading<'d> {
         let fields = table.entries("fields").into_iter();
         let fields =
             fields.filter_map(|(name, item)| Some((name.value.to_owned(), parsed(&item)?)));
+        let (identities, first) = (
+            small(table.whole("identities")).unwrap_or(1),
+            small(table.whole("first")).unwrap_or(0),
+        );
+        let rule = table.text("rule").map(str::to_owned);
+        let same = |group: &&Group| {
+            (group.identities, group.first, &group.rule) == (identities, first, &rule)
+        };
+        let same = like.filter(same).map(|group| group.name.as_str());
+        let same_as = before.iter().position(|group| Some(group.name.as_str()) == same);
         Group {
             name: table.text("name").unwrap_or_default().to_owned(),
             kind: table.word("kind", &kinds).unwrap_or(Kind::Customer),
-            rule: table.text("rule").map(str::to_owned),
-            identities: small(table.whole("identities")).unwrap_or(1),
-            first: small(table.whole("first")).unwrap_or(0),
+            rule,
+            identities,
+            first,
+            same_as,
             user,
             phone,
             pools,
@@ -241,6 +252,7 @@ impl<'d> Reading<'d> {
             length_us: table.span_us("for").unwrap_or(1).max(1),
             pattern,
             logged_in: table.flag("logged_in").unwrap_or(false),
+            logs_in: table.flag("logs_in").unwrap_or(false),
         }
     }
 }

@@ -91,6 +91,8 @@ pub struct Group {
     pub agents: Vec<(Vec<u8>, u64)>,
     /// Fields of their own.
     pub fields: Vec<(String, Text)>,
+    /// The group of the very same identities, which the truth counts there.
+    pub same_as: Option<usize>,
     /// Whether they send an `X-Forwarded-For` of their own with each request.
     pub forges: bool,
 }
@@ -173,6 +175,8 @@ pub struct Schedule {
     pub pattern: Pattern,
     /// Whether they are logged in.
     pub logged_in: bool,
+    /// Whether each response logs in.
+    pub logs_in: bool,
 }
 
 /// How scheduled requests lie in time.

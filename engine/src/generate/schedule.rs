@@ -53,7 +53,11 @@ pub fn requests(
         let asked =
             Asked { group: schedule.group, identity, sequence, kind: schedule.request, at_us };
         let bits = mixed(mixed(salt, sequence), identity.into());
-        take(Event { logged_in: schedule.logged_in, ..answered(&asked, request, bits) });
+        take(Event {
+            logged_in: schedule.logged_in,
+            logs_in: schedule.logs_in,
+            ..answered(&asked, request, bits)
+        });
     };
     match schedule.pattern {
         Pattern::Even(requests) => {

@@ -156,6 +156,7 @@ static SCHEDULE: Shape = Shape {
         Field::optional("requests", COUNT, "So many, evenly, of one identity after the other."),
         Field::optional("burst", Kind::Text, "Or each comes once, with so many, as \"3-4\"."),
         Field::default("within", Kind::Span, "10s", "With burst: how long that takes."),
+        Field::default("logs_in", Kind::Flag, "false", "Whether each response logs in."),
     ],
 };
 

@@ -1,6 +1,7 @@
 //! The walk through time: slices are made in parallel, sorted, written in order.
 
 use std::io::{self, Write};
+use std::sync::mpsc::{SyncSender, sync_channel};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -39,14 +40,42 @@ enum Work {
     Schedule(usize, u64, u64),
 }
 
+/// Text on its way to the file of an output, by its index.
+type Written = (usize, Vec<u8>);
+
 /// Generates all lines that end within the scenario's span. `write` takes each output's bytes in order, by its
-/// index; `progress` is told how many lines there are after each slice.
+/// index, on a thread of its own, so that making goes on meanwhile; `progress` is told how many lines there are
+/// after each slice.
 ///
 /// # Errors
 /// What `write` reports.
 pub fn generate(
     scenario: &Scenario,
-    write: &mut dyn FnMut(usize, &[u8]) -> io::Result<()>,
+    write: &mut (dyn FnMut(usize, &[u8]) -> io::Result<()> + Send),
+    stopped: &(dyn Fn() -> bool + Sync),
+    progress: &mut dyn FnMut(u64),
+) -> io::Result<Generated> {
+    std::thread::scope(|scope| {
+        let (sender, receiver) = sync_channel::<Written>(HELD);
+        let writer =
+            scope.spawn(move || receiver.iter().try_for_each(|(index, text)| write(index, &text)));
+        let made = walk(scenario, &sender, stopped, progress);
+        drop(sender);
+        match writer.join() {
+            Ok(written) => written.and(made),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// Nobody takes what is made any more: the writer says why.
+fn closed<T>(_: T) -> io::Error {
+    io::Error::other("the writer has stopped")
+}
+
+fn walk(
+    scenario: &Scenario,
+    sender: &SyncSender<Written>,
     stopped: &(dyn Fn() -> bool + Sync),
     progress: &mut dyn FnMut(u64),
 ) -> io::Result<Generated> {
@@ -55,7 +84,7 @@ pub fn generate(
     for (index, output) in scenario.outputs.iter().enumerate() {
         let header = output.header();
         if !header.is_empty() || output.is_gzip() {
-            write(index, &packed(output.is_gzip(), header)?)?;
+            sender.send((index, packed(output.is_gzip(), header)?)).map_err(closed)?;
         }
     }
     let (first, last) = (slice_of(scenario.from_us), slice_of(scenario.to_us - 1));
@@ -88,7 +117,7 @@ pub fn generate(
             truth.count(scenario, event);
         }
         lines += u64::try_from(now.len()).unwrap_or(0);
-        write_out(scenario, &now, write, stopped)?;
+        write_out(scenario, &now, sender, stopped)?;
         progress(lines);
     }
     Ok(Generated::Whole(truth))
@@ -148,7 +177,7 @@ fn events(scenario: &Scenario, slice: i64, piece: Work) -> Buckets {
 fn write_out(
     scenario: &Scenario,
     events: &[Event],
-    write: &mut dyn FnMut(usize, &[u8]) -> io::Result<()>,
+    sender: &SyncSender<Written>,
     stopped: &(dyn Fn() -> bool + Sync),
 ) -> io::Result<()> {
     for held in events.chunks(LINES * HELD) {
@@ -168,7 +197,7 @@ fn write_out(
                 })
                 .collect();
             for text in texts {
-                write(index, &text?)?;
+                sender.send((index, text?)).map_err(closed)?;
             }
         }
     }

@@ -24,7 +24,9 @@ impl Truth {
 
     /// Counts a request.
     pub(super) fn count(&mut self, scenario: &Scenario, event: &Event) {
-        let of_group = self.counts.get_mut(usize::from(event.group));
+        let group = usize::from(event.group);
+        let same = scenario.groups.get(group).and_then(|group| group.same_as);
+        let of_group = self.counts.get_mut(same.unwrap_or(group));
         let identity = usize::try_from(event.identity).unwrap_or(usize::MAX);
         if let Some((requests, proven)) = of_group.and_then(|of| of.get_mut(identity)) {
             *requests = requests.saturating_add(1);
@@ -37,6 +39,12 @@ impl Truth {
     /// Requests in all.
     pub fn requests(&self) -> u64 {
         self.counts.iter().flatten().map(|(requests, _)| u64::from(*requests)).sum()
+    }
+
+    /// Identities that sent anything.
+    pub fn identities(&self) -> u64 {
+        let sent = self.counts.iter().flatten().filter(|(requests, _)| *requests > 0);
+        u64::try_from(sent.count()).unwrap_or(u64::MAX)
     }
 
     /// Writes a JSON line per identity that sent anything, by group and number: `group`, `kind`, `rule`, `user`,

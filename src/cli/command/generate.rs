@@ -40,10 +40,10 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
     // last: who finds it finds all that it speaks of
     truth_file.finish(&text)?;
     if !args.quiet {
-        let identities = text.iter().filter(|byte| **byte == b'\n').count();
         diagnostics::note(&format!(
-            "{} requests of {identities} identities written to {}",
+            "{} requests of {} identities written to {}",
             truth.requests(),
+            truth.identities(),
             args.out
         ));
     }

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 
 use crate::limiter::nginx::{Nginx, Reclaim};
 use crate::limiter::{Bound, Limiter};
-use crate::policy::coverage::{self, Ground, covers, whole_ticks};
+use crate::policy::coverage::{self, Ground, covers, is_of_addresses, whole_ticks};
 use crate::policy::{KeyPart, Limit, MissingKey, Policy};
 use crate::replay::sustained::{Cover, Defeat, Pace, held};
 use crate::site::Site;
@@ -145,7 +145,7 @@ fn cover(ground: &Ground<'_>, limit: &Limit, attack: &Attack) -> Option<Cover> {
         let many = match part {
             KeyPart::Route => attack.matching.route.len().try_into().ok().filter(|n| *n > 0)?,
             KeyPart::Key(spec) => {
-                let whole = || spec.address_prefix().and_then(|_| attack.keys.get("ip"));
+                let whole = || attack.keys.get("ip").filter(|_| is_of_addresses(spec));
                 *attack.keys.get(&spec.name).or_else(whole)?
             }
         };

@@ -33,6 +33,24 @@ pub(super) fn literal(bytes: &[u8]) -> String {
     out
 }
 
+/// A whole text with `*` for any run of characters. What has been found stays, so that no text takes more steps
+/// than it is long times the pieces: PCRE gives up on others, and the condition would be taken for false.
+pub(super) fn glob(written: &str) -> String {
+    let pieces: Vec<&str> = written.split('*').collect();
+    let last = pieces.len().saturating_sub(1);
+    let mut out = "^".to_owned();
+    for (number, piece) in pieces.iter().enumerate() {
+        let piece = literal(piece.as_bytes());
+        let _ = match number {
+            0 => write!(out, "{piece}"),
+            _ if number < last => write!(out, "(?s:(?>.*?{piece}))"),
+            _ => write!(out, "(?s:.*){piece}"),
+        };
+    }
+    out.push_str(r"\z");
+    out
+}
+
 /// What a whole path of a pattern looks like, without anchors.
 ///
 /// Where a `**` and what follows it have been found first, they stay: as in [`Pattern::matches`], an

@@ -107,15 +107,7 @@ impl<'d> Reading<'d> {
         };
         let user = text("user", |group| group.user.clone());
         let phone = text("phone", |group| group.phone.clone());
-        let names: Vec<&str> = self.pools.iter().map(|(name, _)| *name).collect();
-        let pools = table.entries("pools").into_iter().filter_map(|(name, item)| {
-            let index = names.iter().position(|known| *known == name.value);
-            if index.is_none() {
-                unknown(&item, name.value, &names);
-            }
-            Some((index?, item.scaled(6)?))
-        });
-        let mut pools: Vec<(usize, u64)> = pools.collect();
+        let mut pools = self.pools_of(table);
         if pools.is_empty() {
             pools = like.map(|group| group.pools.clone()).unwrap_or_default();
         }
@@ -156,6 +148,19 @@ impl<'d> Reading<'d> {
             fields: fields.collect(),
             forges: table.flag("forges").unwrap_or(false),
         }
+    }
+
+    /// Pools that a table names, and their shares.
+    fn pools_of(&self, table: &Table<'d>) -> Vec<(usize, u64)> {
+        let names: Vec<&str> = self.pools.iter().map(|(name, _)| *name).collect();
+        let pools = table.entries("pools").into_iter().filter_map(|(name, item)| {
+            let index = names.iter().position(|known| *known == name.value);
+            if index.is_none() {
+                unknown(&item, name.value, &names);
+            }
+            Some((index?, item.scaled(6)?))
+        });
+        pools.collect()
     }
 
     fn crowd(&self, group: usize, table: &Table<'d>) -> Crowd {

@@ -301,6 +301,26 @@ fn what_is_charged_once_per_key_is_bounded_by_the_keys_there_are() {
     assert_eq!(once("6h", few).bound(), Some(money("28")));
 }
 
+/// Requests without the key are charged each: a key that they may lack bounds nothing.
+#[test]
+fn what_is_charged_once_per_key_that_requests_may_lack_is_not_bounded() {
+    let action = format!("{ONE}\ndedupe = {{ key = \"user\", within = \"ever\" }}");
+    let keys = "[keys_available]\nuser = 10\n[keys]\nuser = { from = [\"cookie:uid\"] }";
+    assert_eq!(figured(&facts(keys, &action), &[], None, DAY_US).bound(), None);
+}
+
+/// `ip` is networks of 64 bits: an attacker has 2^64 single addresses in each.
+#[test]
+fn a_limit_per_single_ipv6_address_is_not_bounded_by_the_addresses_there_are() {
+    let of = |key: &str| {
+        let limit = format!(
+            "key = \"{key}\"\nalgorithm = \"sliding-log\"\nlimit = 1\nwindow = \"1d\"\ncount_refused = false"
+        );
+        figured(&facts("[keys_available]\nip = 10", ONE), &[&limit], None, DAY_US).bound()
+    };
+    assert_eq!((of("ip"), of("ip/24"), of("ip/128")), (Some(money("10")), Some(money("10")), None));
+}
+
 #[test]
 fn a_providers_quota_adds_what_passes_until_it_notices_in_each_period_that_is_met() {
     let quota = |per: &str, late: &str, horizon_us: i64, zone: &str| {

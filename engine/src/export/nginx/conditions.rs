@@ -105,9 +105,8 @@ impl<'s> Conditions<'s> {
                 TextPattern::Path { compiled, .. } => {
                     Some(format!(r"^{}\z", pcre::pattern(compiled, None)))
                 }
-                TextPattern::Glob { compiled, .. } | TextPattern::Regex { compiled, .. } => {
-                    pcre::regex(compiled.as_str(), None)
-                }
+                TextPattern::Glob { written, .. } => Some(pcre::glob(written)),
+                TextPattern::Regex { compiled, .. } => pcre::regex(compiled.as_str(), None),
             };
             let Some(text) = text else {
                 return Err(format!("nginx has no expression for `{}`", pattern.written()));

@@ -171,6 +171,11 @@ impl Chain {
 fn once(ground: &Ground<'_>, action: &Action, horizon_us: i64) -> Option<u128> {
     let dedupe = action.dedupe.as_ref()?;
     let keys = u128::from(*ground.site?.keys_available.get(&dedupe.key)?);
+    let spec = ground.site?.keys.iter().find(|key| key.name == dedupe.key);
+    let routes = &action.matching.route;
+    if dedupe.key != "ip" && spec.is_none_or(|spec| ground.may_lack(spec, routes)) {
+        return None;
+    }
     let Some(within_us) = dedupe.within_us else { return Some(keys) };
     let horizon = u128::from(horizon_us.max(1).unsigned_abs());
     Some(keys.saturating_mul(horizon.div_ceil(u128::from(within_us.max(1).unsigned_abs()))))

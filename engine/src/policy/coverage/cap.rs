@@ -24,8 +24,8 @@ pub struct Cap {
 }
 
 /// The cheapest cap: of the limits that one or few words would make count the one with the fewest changes,
-/// then the least bound; else a `sliding-log` for all, as small as `need` requests in the horizon allow, or
-/// else as large as `most` money does.
+/// then the least bound; else a `sliding-log` for all, as large as `most` money allows, or else as small as `need`
+/// requests in the horizon do.
 pub fn cheapest(
     ground: &Ground<'_>,
     action: &Action,
@@ -35,9 +35,11 @@ pub fn cheapest(
 ) -> Cap {
     mended(ground, action, horizon_us).unwrap_or_else(|| {
         let size = size(ground, action, horizon_us, need, most);
+        let meets = size.is_some_and(|(_, meets)| meets);
+        let size = size.map(|(size, _)| size);
         let price = dearest(ground, action, horizon_us);
         Cap {
-            text: global(ground, action, horizon_us, size, need.is_some()),
+            text: global(ground, action, horizon_us, size, !meets),
             limit: None,
             bound: price.zip(size).and_then(|(price, size)| spend(price, size)),
         }
@@ -64,16 +66,21 @@ fn mended(ground: &Ground<'_>, action: &Action, horizon_us: i64) -> Option<Cap> 
     caps.min_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1))).map(|(.., cap)| cap)
 }
 
-/// The limit of one counter for all.
+/// The limit of one counter for all, and whether it is the largest that meets the requirement: that is
+/// preferred to what customers needed, which any attack takes from them.
 fn size(
     ground: &Ground<'_>,
     action: &Action,
     horizon_us: i64,
     need: Option<u128>,
     most: Option<Decimal>,
-) -> Option<u128> {
+) -> Option<(u128, bool)> {
     let by_money = || most?.checked_div(dearest(ground, action, horizon_us)?)?.floor().to_u128();
-    need.map(round_up).or_else(by_money)
+    let (need, most) = (need.map(round_up), by_money());
+    match (need, most) {
+        (Some(need), most) if most.is_none_or(|most| most < need) => Some((need, false)),
+        (_, most) => Some((most?, true)),
+    }
 }
 
 /// The next number that a person would write: one of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten.
@@ -111,14 +118,20 @@ fn global(
     let number = size.map(|size| {
         if needed {
             format!(
-                "; `limit = {size}` in `window = \"{window}\"` refuses no customer that was seen"
+                "; `limit = {size}` in `window = \"{window}\"` holds what customers asked for, of which an attack takes its share"
             )
         } else {
             format!("; at most `limit = {size}` in `window = \"{window}\"` meets the requirement")
         }
     });
+    let per_key = ground.policy.limits.iter().any(|limit| !limit.key.parts.is_empty());
+    let or = if per_key {
+        ", or say in `[keys_available]` how many keys an attacker can have"
+    } else {
+        ""
+    };
     format!(
-        "add a `sliding-log` with `key = \"global\"`{matching} that refuses when its store can't be asked{}, or say in `[keys_available]` how many keys an attacker can have",
+        "add a `sliding-log` with `key = \"global\"`{matching} that refuses when its store can't be asked{}{or}",
         number.unwrap_or_default()
     )
 }

@@ -67,22 +67,24 @@ impl<'a> Ground<'a> {
     /// Whether a request among these can lack the key of a limit that is asked about it.
     pub fn can_be_missing(&self, limit: &Limit, among: &Match) -> bool {
         let routes = if among.route.is_empty() { &limit.matching.route } else { &among.route };
-        let lacks = |spec: &KeySpec| {
-            spec.parts.iter().any(|sources| {
-                !sources.iter().any(|source| match source {
-                    Source::Address { .. } => true,
-                    // what can't be normalised is missing
-                    _ if spec.normalise.is_some() => false,
-                    Source::Client | Source::Method | Source::Path => true,
-                    Source::Capture(name) => self.always_captures(routes, name),
-                    _ => false,
-                })
-            })
-        };
         limit.key.parts.iter().any(|part| match part {
             // a request may be of no route
             KeyPart::Route => routes.is_empty(),
-            KeyPart::Key(spec) => lacks(spec),
+            KeyPart::Key(spec) => self.may_lack(spec, routes),
+        })
+    }
+
+    /// Whether a request of these routes may lack a key.
+    pub(super) fn may_lack(&self, spec: &KeySpec, routes: &[usize]) -> bool {
+        spec.parts.iter().any(|sources| {
+            !sources.iter().any(|source| match source {
+                Source::Address { .. } => true,
+                // what can't be normalised is missing
+                _ if spec.normalise.is_some() => false,
+                Source::Client | Source::Method | Source::Path => true,
+                Source::Capture(name) => self.always_captures(routes, name),
+                _ => false,
+            })
         })
     }
 

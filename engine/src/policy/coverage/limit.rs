@@ -6,6 +6,7 @@ use crate::limiter::sliding_log::SlidingLog;
 use crate::limiter::{Algorithm, Bound, Grid, Limiter};
 use crate::policy::{KeyPart, Limit, MissingKey, Mode, OnStoreError};
 use crate::site::facts::{Action, AfterOutage, OutageKind};
+use crate::site::key::KeySpec;
 use crate::site::matching::StatusRange;
 use crate::units::span;
 
@@ -167,8 +168,7 @@ fn keys(ground: &Ground<'_>, limit: &Limit, action: &Action) -> Result<u128, Lef
             KeyPart::Key(spec) => {
                 let available = ground.site.map(|site| &site.keys_available);
                 let named = |name: &str| available.and_then(|keys| keys.get(name));
-                // no more networks than addresses
-                let cut = || spec.address_prefix().and_then(|_| named("ip"));
+                let cut = || named("ip").filter(|_| is_of_addresses(spec));
                 let known = named(&spec.name).or_else(cut).ok_or_else(|| {
                     let name = &spec.name;
                     LeftOut::new(format!("is per {name}, of which an attacker can have any number"))
@@ -183,6 +183,12 @@ fn keys(ground: &Ground<'_>, limit: &Limit, action: &Action) -> Result<u128, Lef
         all = all.saturating_add(1);
     }
     Ok(all)
+}
+
+/// Whether there are no more of a key than of `ip`, which has whole IPv4 addresses and networks of 64 bits: it is
+/// made of addresses that are cut as short, at least.
+pub fn is_of_addresses(spec: &KeySpec) -> bool {
+    spec.address_prefix().is_some_and(|(_, v6)| v6 <= 64)
 }
 
 /// What one key is admitted on all its counters.

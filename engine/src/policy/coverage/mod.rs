@@ -23,7 +23,7 @@ pub use action::{Binding, Bounded, Out, action, requests};
 pub use cap::{Cap, cheapest};
 pub use cover::{covers, covers_statuses, overlaps};
 pub use ground::Ground;
-pub use limit::{Counted, Cure, LeftOut, in_flight, limit};
+pub use limit::{Counted, Cure, LeftOut, in_flight, is_of_addresses, limit};
 pub use price::{dearest, spend};
 
 /// The least whole number of ticks that holds a span, microseconds.

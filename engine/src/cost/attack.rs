@@ -76,11 +76,14 @@ pub fn attack(ground: &Ground<'_>, attack: &Attack) -> Option<Attacked> {
         let cover = covers.get(index).copied().flatten()?;
         through(site, limit, cover, asked, horizon_us)
     };
-    let start = held.by.and_then(|by| holds(by, None)).unwrap_or(0);
+    // whatever one of them lets through at once, the others hold too
+    let enforcing = || pairs().filter(|(_, (limit, _))| enforces(limit)).map(|(index, _)| index);
+    let refusing = pairs().filter(|(_, (limit, _))| refuses(limit)).map(|(index, _)| index);
+    let at_once = refusing.filter_map(|index| holds(index, None)).min();
+    let start = held.by.and_then(|by| at_once.or_else(|| holds(by, None))).unwrap_or(0);
     let length_us = attack.requests.and_then(|requests| length_us(requests, asked));
     let admitted = length_us.zip(attack.requests).map_or(held.sustained, |(us, requests)| {
-        let enforcing = pairs().filter(|(_, (limit, _))| enforces(limit));
-        let least = enforcing.filter_map(|(index, _)| holds(index, Some(us))).min();
+        let least = enforcing().filter_map(|index| holds(index, Some(us))).min();
         let count = least.map_or(requests, |least| least.min(requests));
         Pace { count: count.into(), per_us: u128::from(us.unsigned_abs()).max(1) }
     });
@@ -109,6 +112,11 @@ pub fn attack(ground: &Ground<'_>, attack: &Attack) -> Option<Attacked> {
 
 fn enforces(limit: &Limit) -> bool {
     limit.mode == crate::policy::Mode::Enforce
+}
+
+/// Whether it refuses what is too much at once; elsewhere that waits, and gets through later.
+fn refuses(limit: &Limit) -> bool {
+    enforces(limit) && limit.queue.is_none()
 }
 
 /// How long an attack of so many requests lasts at its pace, microseconds, rounded up.
@@ -176,6 +184,8 @@ fn through(
     horizon_us: Option<i64>,
 ) -> Option<u64> {
     let tick = limit.tick_us.max(1);
+    // who never pauses is admitted once and then no more
+    let horizon_us = horizon_us.filter(|_| !stays_out(site, limit, cover, asked));
     let most_us = whole_ticks(horizon_us.unwrap_or(tick), tick);
     let counters = limit.counters_of_key(site, |tier| tier.instances);
     let states = u128::from(counters).saturating_mul(cover.keys.into());
@@ -205,6 +215,18 @@ fn through(
     (cover.weight > 0).then(|| u64::try_from(one.saturating_mul(states)).unwrap_or(u64::MAX))
 }
 
+/// Whether keys of a steady attack stay out once they are refused: what is refused counts as well, and each
+/// asks faster than the limit.
+fn stays_out(site: &Site, limit: &Limit, cover: Cover, asked: Pace) -> bool {
+    let counts_refused = matches!(&limit.limiter, Limiter::SlidingLog(log) if log.count_refused);
+    let Some(rate) = limit.limiter.long_run().filter(|_| counts_refused) else { return false };
+    let counters = limit.counters_of_key(site, |tier| tier.instances);
+    let states = u128::from(counters).saturating_mul(cover.keys.into());
+    let of_state = asked.count.saturating_mul(u128::from(rate.per_us.unsigned_abs()));
+    let allowed = u128::from(rate.count).saturating_mul(asked.per_us).saturating_mul(states.max(1));
+    of_state.saturating_mul(cover.weight.into()) > allowed
+}
+
 /// Per key of the limits that hold the attack: how many of it get all through each of them.
 fn keys_to_defeat(
     policy: &Policy,
@@ -230,15 +252,38 @@ fn keys_to_defeat(
     needed
 }
 
-/// When the first alarm rings: each limit is asked what those before it let through in the long run.
+/// When the first alarm rings: each limit is asked what those before it let through, at once as fast as it
+/// comes, then in the long run.
 fn alarm(policy: &Policy, site: &Site, asked: Pace, covers: &[Option<Cover>]) -> Option<Times> {
     let limits = policy.limits.iter().zip(covers).enumerate();
     let each = limits.filter_map(|(index, (limit, cover))| {
         let keys = (*cover)?.keys.max(1);
         let before = Policy { limits: policy.limits.get(..index)?.to_vec(), ..Policy::default() };
-        let reaches = held(&before, site, asked, covers.get(..index)?, 0).sustained;
-        let per_us = reaches.per_us.saturating_mul(keys.into());
-        rings(limit, Pace { per_us, ..reaches })
+        let covers = covers.get(..index)?;
+        let of_key = |pace: Pace| Pace { per_us: pace.per_us.saturating_mul(keys.into()), ..pace };
+        let holding = || {
+            let all = before.limits.iter().zip(covers).filter(|(limit, _)| refuses(limit));
+            all.filter_map(|(limit, cover)| Some((limit, (*cover)?)))
+        };
+        let at_once = holding().filter_map(|(l, cover)| through(site, l, cover, asked, None)).min();
+        let starved = holding().any(|(limit, cover)| stays_out(site, limit, cover, asked));
+        let reaches = held(&before, site, asked, covers, 0).sustained;
+        let steady = rings(limit, of_key(reaches)).filter(|_| !starved);
+        let Some(at_once) = at_once.map(|count| count / keys) else { return steady };
+        let alarm = limit.alarm?;
+        let burst = rings(limit, of_key(asked)).filter(|_| at_once > alarm);
+        match (burst, steady) {
+            // enough for the rest of a window and for the next
+            (Some(burst), _) if at_once > alarm.saturating_mul(2) => Some(burst),
+            // what is left of a window may take the burst without a sound
+            (Some(burst), Some(steady)) => Some(Times {
+                typical_us: burst.typical_us,
+                worst_us: burst.worst_us.saturating_add(steady.worst_us),
+            }),
+            (Some(burst), None) if burst.typical_us == burst.worst_us => Some(burst),
+            (Some(_), None) => None,
+            (None, steady) => steady,
+        }
     });
     let all: Vec<Times> = each.collect();
     Some(Times {

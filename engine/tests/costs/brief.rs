@@ -188,3 +188,33 @@ fn the_same_limits_on_aws_cost_so_much_a_month() {
     let both = month("redis serverless calls") + month("redis serverless storage");
     assert!((both - month("redis nodes")).abs() < Decimal::new(1, 2), "{both}");
 }
+
+/// Behind a limit that counts what it refuses an attack that never pauses gets its burst once.
+#[test]
+fn what_counts_refused_requests_starves_an_attack_that_never_pauses() {
+    let text = "name = \"s\"\n[[route]]\nname = \"post\"\npath = \"/post\"\n[[action]]\nname = \"mail\"\n\
+match = { route = [\"post\"] }\nunit_cost = \"0.001\"\ncurrency = \"USD\"\n[[attack]]\nname = \"bots\"\n\
+match = { route = [\"post\"] }\nrequests = 2_400_000\nrate = \"40000/m\"\nkeys = { ip = KEYS }\n";
+    let policy = "name = \"p\"\n[[limit]]\nname = \"per client\"\nmatch = { route = [\"post\"] }\nkey = \"ip\"\n\
+algorithm = \"sliding-log\"\nlimit = 5\nwindow = \"10m\"\ncount_refused = true\n[[limit]]\nname = \"cap\"\n\
+match = { route = [\"post\"] }\nkey = \"global\"\nalgorithm = \"sliding-log\"\nlimit = 2000\nwindow = \"24h\"\n\
+count_refused = false\nalarm = 800\n";
+    for (keys, passed, rings) in [("300", 1_500, true), ("100", 500, false)] {
+        let folder = shadowcap_engine::site::read::Folder::of(std::path::Path::new("site.toml"));
+        let text = text.replace("KEYS", keys);
+        let site =
+            shadowcap_engine::site::read::read(text.as_bytes(), "site.toml", &folder).unwrap();
+        let policy =
+            shadowcap_engine::policy::read::read(policy.as_bytes(), "p.toml", &site).unwrap();
+        let ground = shadowcap_engine::policy::coverage::Ground {
+            policy: &policy,
+            site: Some(&site),
+            now_us: None,
+        };
+        let attacked = shadowcap_engine::cost::attack(&ground, &site.attacks[0]).unwrap();
+        assert_eq!((attacked.start, attacked.admitted.count), (passed, passed.into()));
+        // 801 at 666.7 a second, and 500 never get so far
+        let alarm = attacked.alarm.map(|times| (times.typical_us, times.worst_us));
+        assert_eq!(alarm, rings.then_some((1_200_000, 1_200_000)), "{keys}");
+    }
+}

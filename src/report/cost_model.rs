@@ -176,6 +176,8 @@ pub(crate) struct Infrastructure {
     pub(crate) currency: String,
     /// How that comes about, in words.
     pub(crate) basis: String,
+    /// The price book: its name and date.
+    pub(crate) prices: String,
     /// Calls per second from which nodes are cheaper than a store paid by the call.
     pub(crate) break_even_calls_per_s: Option<u64>,
 }

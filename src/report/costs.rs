@@ -271,6 +271,9 @@ fn entry(
 pub(super) fn infrastructure(material: &CostMaterial<'_>) -> Vec<Infrastructure> {
     let Some(facts) = &material.site.infrastructure else { return Vec::new() };
     let currency = text(&material.book.currency);
+    let date = format_rfc3339(material.book.date_us);
+    let date = date.split('T').next().unwrap_or_default();
+    let prices = text(&format!("{}, {date}", material.book.name));
     let bill = |load: Option<Load>, policy: Option<&Policy>| {
         let (months, problems) = cost::bill(material.book, facts, load);
         let policy = policy.map(|policy| text(&policy.name));
@@ -280,6 +283,7 @@ pub(super) fn infrastructure(material: &CostMaterial<'_>) -> Vec<Infrastructure>
             month: Some(money(month.month, &material.book.currency, Round::Nearest)),
             currency: currency.clone(),
             basis: text(&month.basis),
+            prices: prices.clone(),
             break_even_calls_per_s: month.break_even_calls_per_s_milli.map(|milli| milli / 1_000),
         });
         let problems = problems.into_iter().map(|problem| Infrastructure {
@@ -288,6 +292,7 @@ pub(super) fn infrastructure(material: &CostMaterial<'_>) -> Vec<Infrastructure>
             month: None,
             currency: currency.clone(),
             basis: text(&problem.why),
+            prices: prices.clone(),
             break_even_calls_per_s: None,
         });
         months.chain(problems).collect::<Vec<_>>()
@@ -300,7 +305,23 @@ pub(super) fn infrastructure(material: &CostMaterial<'_>) -> Vec<Infrastructure>
     if replayed.is_empty() {
         return bill(material.site.traffic.as_ref().map(Load::of_site), None);
     }
-    replayed.into_iter().flat_map(|(policy, load)| bill(Some(load), Some(policy))).collect()
+    let many = replayed.len();
+    let of_each = replayed.into_iter().flat_map(|(policy, load)| bill(Some(load), Some(policy)));
+    let mut all: Vec<Infrastructure> = Vec::new();
+    for entry in of_each {
+        let same = |other: &Infrastructure| {
+            (&other.item, &other.month, &other.basis) == (&entry.item, &entry.month, &entry.basis)
+        };
+        match all.iter_mut().find(|other| same(other)) {
+            // what is the same for several policies is told once
+            Some(other) => other.policy = None,
+            None => all.push(entry),
+        }
+    }
+    if many > 1 {
+        all.sort_by_key(|entry| entry.policy.is_some());
+    }
+    all
 }
 
 /// The load of a log and of a policy's calls in it; `None` of an empty one.

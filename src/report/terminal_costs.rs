@@ -1,8 +1,9 @@
 //! The tables about money: what can be spent behind each policy, what attacks get, what limits run on.
 
 use std::fmt::Write;
+use std::ops::RangeBounds;
 
-use comfy_table::{CellAlignment, Table};
+use comfy_table::{CellAlignment, ColumnConstraint, Table};
 use shadowcap_engine::units::span::{self, SECOND_US};
 
 use super::cost_model::{Attack, Cost, CostPolicy, Infrastructure, Spend};
@@ -10,6 +11,9 @@ use super::model::Report;
 use super::number::{Bracketed, grouped, pace, plural};
 use super::terminal::{Look, wrapped};
 use super::terminal_requirements;
+
+/// Columns from which on attacks have a table.
+const WIDE: u16 = 100;
 
 /// Writes what things cost, with no log before it.
 pub(crate) fn alone(report: &Report, look: Look) -> String {
@@ -54,11 +58,12 @@ fn spent(out: &mut String, cost: &Cost, look: Look) {
         table.add_row([name.clone()].into_iter().chain(amounts));
     }
     let title = format!("What {} cost, {}", cost.action, cost.currency);
+    whole(&mut table, 1..);
     let _ = writeln!(out, "\n{}\n{table}", look.heading(&title));
     for (name, spend) in &rows {
         let Some(quota) = &spend.quota else { continue };
         let line = format!(
-            "{name}: the provider's quota is used up at {}, and stops everything from {} to {} UTC: {} of {} get nothing",
+            "{name}: the provider's quota is used up at {} at the earliest, and stops everything from {} to {} UTC; of the whole log {} of {} get nothing",
             clock(&quota.used_up),
             clock(&quota.stops),
             clock(&quota.until),
@@ -102,6 +107,7 @@ fn worst(out: &mut String, cost: &Cost, look: Look) {
             of.spend_until_response.as_deref().map_or_else(String::new, separated),
         ]);
     }
+    whole(&mut table, 1..3);
     let title = format!(
         "What {} can cost in any {}, {}",
         cost.action,
@@ -163,9 +169,13 @@ fn attacks(out: &mut String, attacks: &[Attack], look: Look) {
     }
     for policy in &policies {
         let of_policy = attacks.iter().filter(|attack| attack.policy == **policy);
-        let table = attacked(of_policy, look);
-        let title = format!("What declared attacks get: {policy}");
-        let _ = writeln!(out, "\n{}\n{table}", look.heading(&title));
+        let title = look.heading(&format!("What declared attacks get: {policy}"));
+        if look.width < WIDE {
+            let _ = writeln!(out, "\n{title}");
+            of_policy.for_each(|attack| out.push_str(&wrapped(&in_words(attack), look.width, 4)));
+        } else {
+            let _ = writeln!(out, "\n{title}\n{}", attacked(of_policy, look));
+        }
     }
     if policies.is_empty() {
         return;
@@ -180,22 +190,55 @@ fn attacked<'a>(attacks: impl Iterator<Item = &'a Attack>, look: Look) -> Table 
         ["attack", "asks", "at once", "admitted", "sustained", "defeated by", "needs", "costs"];
     let mut table = look.table(&header);
     for attack in attacks {
-        let keys = attack.keys_to_defeat.iter().map(|(key, needed)| {
-            needed.map_or_else(|| format!("no {key}"), |n| format!("{} {key}", grouped(n)))
-        });
-        let spend = attack.spend.as_ref().zip(attack.currency.as_ref());
-        table.add_row([
-            attack.name.clone(),
-            pace(attack.rate_per_s),
-            attack.held_by.as_ref().map_or_else(String::new, |_| grouped(attack.start)),
-            pace(attack.admitted_per_s),
-            pace(attack.sustained_per_s),
-            keys.collect::<Vec<_>>().join("\n"),
-            attack.time_needed_s.map_or_else(|| "for ever".to_owned(), seconds),
-            spend.map_or_else(String::new, |(spend, of)| format!("{} {of}", separated(spend))),
-        ]);
+        table.add_row(row(attack, "\n"));
     }
+    whole(&mut table, 1..5);
+    whole(&mut table, 6..);
     table
+}
+
+/// The columns of an attack; `between` stands between keys.
+fn row(attack: &Attack, between: &str) -> [String; 8] {
+    let keys = attack.keys_to_defeat.iter().map(|(key, needed)| {
+        needed.map_or_else(|| format!("no {key}"), |n| format!("{} {key}", grouped(n)))
+    });
+    let spend = attack.spend.as_ref().zip(attack.currency.as_ref());
+    [
+        attack.name.clone(),
+        pace(attack.rate_per_s),
+        attack.held_by.as_ref().map_or_else(String::new, |_| grouped(attack.start)),
+        pace(attack.admitted_per_s),
+        pace(attack.sustained_per_s),
+        keys.collect::<Vec<_>>().join(between),
+        attack.time_needed_s.map_or_else(|| "for ever".to_owned(), seconds),
+        spend.map_or_else(String::new, |(spend, of)| format!("{} {of}", separated(spend))),
+    ]
+}
+
+/// The same in words, where there is no room for columns.
+fn in_words(attack: &Attack) -> String {
+    let [name, asks, at_once, admitted, sustained, keys, needs, costs] = row(attack, ", ");
+    let parts = [
+        ("asks ", asks),
+        ("at once ", at_once),
+        ("admitted ", admitted),
+        ("sustained ", sustained),
+        ("defeated by ", keys),
+        ("needs ", needs),
+        ("costs ", costs),
+    ];
+    let told = parts.into_iter().filter(|(_, value)| !value.is_empty());
+    let told: Vec<String> = told.map(|(what, value)| format!("{what}{value}")).collect();
+    format!("{name}: {}", told.join("; "))
+}
+
+/// Numbers and money are never cut in two, however narrow the terminal is.
+fn whole(table: &mut Table, columns: impl RangeBounds<usize>) {
+    for (index, column) in table.column_iter_mut().enumerate() {
+        if columns.contains(&index) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
 }
 
 fn infrastructure(out: &mut String, items: &[Infrastructure], look: Look) {
@@ -209,7 +252,7 @@ fn infrastructure(out: &mut String, items: &[Infrastructure], look: Look) {
         let amount = item.month.as_deref().map_or_else(|| "unknown".to_owned(), separated);
         table.add_row([format!("{}{policy}", item.item), amount, item.basis.clone()]);
     }
-    let title = format!("What the limits run on, {}", first.currency);
+    let title = format!("What the limits run on, {} ({})", first.currency, first.prices);
     let _ = writeln!(out, "\n{}\n{table}", look.heading(&title));
     if let Some(calls) = items.iter().find_map(|item| item.break_even_calls_per_s) {
         let line = format!(

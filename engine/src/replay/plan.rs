@@ -86,9 +86,12 @@ pub fn fast(policy: &Policy, site: &Site) -> Result<(), (usize, Reason)> {
         let behind = || behind.iter().flat_map(|unit| &unit.members);
         for index in &unit.members {
             let Some(limit) = policy.limits.get(*index) else { continue };
-            // what is asked about other requests alone changes nothing for these
+            // what is asked about other requests alone changes nothing for these; but in which order requests
+            // reach it, and so which instance gets which, changes with every delay
             let mut asked = behind().filter_map(|index| policy.limits.get(*index));
-            let last = !asked.any(|later| overlaps(&limit.matching, &later.matching, Some(site)));
+            let last = !asked.any(|later| {
+                delays(limit) || overlaps(&limit.matching, &later.matching, Some(site))
+            });
             let zone = limit.zone.as_ref();
             let foreign = zone.is_some_and(|zone| *zones.entry(zone).or_insert(number) != number);
             if let Some(reason) = reason(limit, unit, last, foreign) {

@@ -195,8 +195,13 @@ fn requests_in_flight_are_bounded_by_a_limit_or_by_the_sites_word() {
 
 #[test]
 fn what_is_paid_once_per_key_is_bounded_by_the_keys() {
-    let once = SITE
-        .replace("units_max = 2", "units_max = 2\ndedupe = { key = \"phone\", within = \"ever\" }");
-    assert!(no_bound(&once, &[]).is_some());
-    assert!(no_bound(&format!("{once}\n[keys_available]\nphone = 100\n"), &[]).is_none());
+    let once = |key: &str, few: &str| {
+        let dedupe = format!("units_max = 2\ndedupe = {{ key = \"{key}\", within = \"ever\" }}");
+        let site = SITE.replace("units_max = 2", &dedupe);
+        no_bound(&format!("{site}\n{few}"), &[])
+    };
+    assert!(once("ip", "").is_some());
+    assert!(once("ip", "[keys_available]\nip = 100\n").is_none());
+    // a request may lack the number, and is paid for each time
+    assert!(once("phone", "[keys_available]\nphone = 100\n").is_some());
 }

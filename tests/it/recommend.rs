@@ -3,18 +3,13 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, line, root, run, shared, stderr, stdout};
+use crate::support::{Folder, hi, line, root, run, shared, stderr, stdout};
 
 /// The report of `recommend`.
 fn recommended(arguments: &[&str]) -> Value {
     let output = run(&[&["recommend"], arguments, &["--json", "-"]].concat());
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {}", stderr(&output)))
-}
-
-/// The upper end of a number or a bracket.
-fn hi(value: &Value) -> u64 {
-    value.as_u64().or_else(|| value["hi"].as_u64()).unwrap_or_else(|| panic!("{value}"))
 }
 
 /// The most that any key does within a window by `analyze`, upper end: what a sliding log needs.

@@ -67,3 +67,8 @@ pub(crate) fn shared(what: &str) -> Option<PathBuf> {
 pub(crate) fn line(client: &str, time: &str, request: &str, status: u16) -> String {
     format!("{client} - - [{time}] \"{request}\" {status} 612 \"-\" \"curl/8.0.0\"\n")
 }
+
+/// The upper end of a number or a bracket.
+pub(crate) fn hi(value: &Value) -> u64 {
+    value.as_u64().or_else(|| value["hi"].as_u64()).unwrap_or_else(|| panic!("{value}"))
+}

@@ -5,12 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::samples::replayed;
-use crate::support::{Folder, root, run, stderr, stdout};
-
-/// The upper end of a number or a bracket.
-fn hi(value: &Value) -> u64 {
-    value.as_u64().or_else(|| value["hi"].as_u64()).unwrap_or_else(|| panic!("{value}"))
-}
+use crate::support::{Folder, hi, root, run, stderr, stdout};
 
 fn lo_share(value: &Value) -> f64 {
     value.as_f64().or_else(|| value["lo"].as_f64()).unwrap_or_else(|| panic!("{value}"))

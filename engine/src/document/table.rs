@@ -325,11 +325,7 @@ impl<'d> Table<'d> {
     }
 
     /// The default of a key, as its field has it.
-    pub fn default_text(&self, key: &str) -> Option<&'static str> {
-        self.default(key)
-    }
-
-    fn default(&self, key: &str) -> Option<&'static str> {
+    pub fn default(&self, key: &str) -> Option<&'static str> {
         match self.shape.field(key)?.need {
             Need::Default(default) => Some(default),
             Need::Required | Need::Optional => None,

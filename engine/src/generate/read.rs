@@ -288,7 +288,7 @@ pub(super) fn parsed(item: &Item<'_>) -> Option<Text> {
 /// `3`, or `"1-3"`.
 fn range(table: &Table<'_>, key: &str) -> Option<(u32, u32)> {
     let Some(item) = table.get(key) else {
-        return between(table.default_text(key)?);
+        return between(table.default(key)?);
     };
     if item.is_whole() {
         let number = small(item.whole(0..=u32::MAX.into()))?;

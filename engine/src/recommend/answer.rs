@@ -25,11 +25,6 @@ pub enum Real {
 }
 
 impl Real {
-    /// What one of them is called.
-    pub fn word(self) -> &'static str {
-        if self == Self::Customers { "customer" } else { "identity" }
-    }
-
     /// What several are called.
     pub fn words(self) -> &'static str {
         if self == Self::Customers { "customers" } else { "identities" }
